@@ -5,18 +5,19 @@
 
 mod shared;
 
+use bellerophon::circuits::eval_mod::{Mod1, Mod1Output, Mod1Spec};
 use bellerophon_ckks::{
     Encoder, EvaluationKeys, Evaluator, Interval, KeyLevels, LevelGroup, ModulusChain, Params,
     ParamsSpec, SecretKey, SecretKind, Security, encrypt,
-    eval_mod::{Mod1, Mod1Output, Mod1Spec},
+};
+use bellerophon_lookup::{
+    Layout, SeededRepackKey,
+    linear_bridge::{partial_decryption, rotation_steps},
 };
 use bellerophon_lwe as lwe;
 use bellerophon_mlwe as mlwe;
 use bellerophon_pir::{Client, Function, QueryLayout, Server, SplitDomainKeys, bfv};
-use bellerophon_repack::{
-    Layout, ModulePacking, SeededRepackKey, pack_values, partial_decryption, rotation_steps,
-    row_packing_keys,
-};
+use bellerophon_repack::{ModulePacking, pack_values, row_packing_keys};
 use bellerophon_ring::prime;
 use criterion::{Criterion, criterion_group, criterion_main};
 use shared::{id, rng, slow};

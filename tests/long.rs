@@ -3,16 +3,13 @@
 
 mod common;
 
+use bellerophon_circuits::bootstrap::SimulatorExt;
 use std::sync::Arc;
 
 use bellerophon::{
-    Bridge, Engine, Flooding,
-    ckks::{
-        self, Interval,
-        bootstrap::{BootstrapSpec, Bootstrapper},
-        noise_flooding::Predicted,
-        simulator::Simulator,
-    },
+    Bridge, Dense, Engine, Flooding,
+    circuits::bootstrap::{BootstrapSpec, Bootstrapper},
+    ckks::{self, Interval, noise_flooding::Predicted, simulator::Simulator},
     lwe,
     prelude::*,
 };
@@ -50,8 +47,8 @@ fn larger_tables_keep_their_promises() {
     for (preset, f, [mean_bits, max_bits]) in [
         (Preset::FunctionsFine, f64::tanh as fn(f64) -> f64, [9.0, 4.5]),
         (Preset::FunctionsPrecise, relu, [8.0, 5.5]),
-        (Preset::FunctionsFineDense, f64::tanh, [7.0, 3.75]),
-        (Preset::FunctionsPreciseDense, f64::tanh, [8.0, 4.75]),
+        (Preset::Dense(Dense::FunctionsFine), f64::tanh, [7.0, 3.75]),
+        (Preset::Dense(Dense::FunctionsPrecise), f64::tanh, [8.0, 4.75]),
     ] {
         check_map(&party(preset, &Needs::new().map(), 3), 100, f, mean_bits, max_bits);
     }
@@ -60,9 +57,9 @@ fn larger_tables_keep_their_promises() {
 /// The figures in the documentation of both presets with bootstrapping, one after the other: each
 /// takes more than 6 GiB.
 #[test]
-fn a_full_vector_is_refreshed_to_the_documented_precision() {
+fn full_vectors_refresh_to_documented_precision() {
     check_refresh(Preset::Bootstrapping, 11, [-28.5, -25.5]);
-    check_refresh(Preset::BootstrappingDense, 12, [-24.5, -21.5]);
+    check_refresh(Preset::Dense(Dense::Bootstrapping), 12, [-24.5, -21.5]);
 }
 
 /// Refreshes values in all slots: gains `levels`, and `log2` of the worst error lies between the
@@ -116,7 +113,7 @@ fn a_hundred_steps_with_a_stated_range() {
             if step % 20 == 0 {
                 let (mean, worst) = errors(&client.decrypt(&x).unwrap(), clear.iter().copied());
                 eprintln!(
-                    "{count} values, step {step}: error {mean:.1e} on average, {worst:.1e} at most; \
+                    "{count} values, step {step}: error {mean:.1e} on average, {worst:.1e} at most;\
                      predicted {:.1e}, beyond the range {:.1e}",
                     x.metadata().noise(),
                     x.metadata().excess()
@@ -133,19 +130,21 @@ fn a_hundred_steps_with_a_stated_range() {
     }
 }
 
-/// The statements of docs/security/sharing.md about the bound on a bootstrapped vector and the precision under
-/// flooding.
+/// The statements of docs/security/sharing.md about the bound on a bootstrapped vector and the
+/// precision under flooding.
 #[test]
 fn bounds_of_a_refresh_at_full_size() {
-    let params = ckks::Params::new(ckks::ParamsSpec::bootstrapping().unwrap()).unwrap();
+    let params =
+        ckks::Params::new(bellerophon::circuits::bootstrap::BootstrapSpec::full_size().unwrap())
+            .unwrap();
     let slots = params.max_slots();
     let spec = BootstrapSpec { encode_ahead: false, ..BootstrapSpec::new(slots) };
     let bootstrapper = Arc::new(Bootstrapper::new(&params, spec).unwrap());
     let level = bootstrapper.input_level();
-    let shadow = || Simulator::new(&params).with_bootstrapping(bootstrapper.clone()).unwrap();
-    let (average, worst) = (shadow(), shadow().worst_case());
+    let simulator = || Simulator::new(&params).with_bootstrapping(bootstrapper.clone()).unwrap();
+    let (average, worst) = (simulator(), simulator().worst_case());
     let (zeros, unit) = (vec![0.0; slots], Interval::real(-1.0, 1.0).unwrap());
-    let fresh = |shadow: &Simulator, range| shadow.encrypt(&zeros, range, level).unwrap();
+    let fresh = |simulator: &Simulator, range| simulator.encrypt(&zeros, range, level).unwrap();
     let expected = average.bootstrap(&fresh(&average, unit)).unwrap().metadata().noise();
     let bound = worst.noise_bound(&worst.bootstrap(&fresh(&worst, unit)).unwrap()).unwrap();
     let rms = |bits: f64, length: f64| (length / params.scale()).log2() + bits;
@@ -166,7 +165,7 @@ fn bounds_of_a_refresh_at_full_size() {
 #[test]
 fn twenty_vectors_have_no_wrong_entry() {
     const ENTRIES: usize = 256;
-    let Party { client, server } = party(Preset::Tables8, &Needs::new().functional(), 10);
+    let Party { client, server } = party(Preset::Tables(8), &Needs::new().functional(), 10);
     let count = 2 * client.params().slots();
     assert_eq!(count, 1 << 16);
     let mut rng = ChaCha20Rng::seed_from_u64(11);
@@ -203,7 +202,8 @@ fn twenty_vectors_have_no_wrong_entry() {
             // Of one of the two parts of a slot.
             let predicted = y.values().inner().metadata().noise() / 2f64.sqrt();
             eprintln!(
-                "{name}, run {run}: {wrong} wrong, off by 2^{:.2}, at most 2^{:.2}; predicted 2^{:.2}",
+                "{name}, run {run}: {wrong} wrong, off by 2^{:.2}, at most 2^{:.2}; \
+                 predicted 2^{:.2}",
                 rms.log2(),
                 worst.log2(),
                 predicted.log2()

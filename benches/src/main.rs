@@ -23,9 +23,9 @@ fn main() -> ExitCode {
         command,
         &[
             Program::new("figures", figures::DEFAULTS, figures::run),
-            Program::new("bootstrapping", bootstrapping::DEFAULTS, bootstrapping::run),
-            Program::new("engines", engines::DEFAULTS, engines::run),
-            Program::new("module_rank", module_rank::DEFAULTS, module_rank::run),
+            Program::reporting("bootstrapping", bootstrapping::DEFAULTS, bootstrapping::run),
+            Program::reporting("engines", engines::DEFAULTS, engines::run),
+            Program::reporting("module_rank", module_rank::DEFAULTS, module_rank::run),
             Program::new("map_plan", map_plan::DEFAULTS, map_plan::run),
             Program::new("timing_leaks", timing_leaks::DEFAULTS, timing_leaks::run),
             Program::new("papers", papers::DEFAULTS, papers::run),

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 use bellerophon::{CostModel, Engine, MapPlan, prelude::*};
 use clap::Parser;
-use common::args::{Common, parse_range};
+use common::args::{Common, parse_range, parse_within};
 use common::console::Console;
 use common::output;
 use common::program::{Defaults, Failure};
@@ -47,7 +47,8 @@ pub struct Arguments {
     range: Option<[f64; 2]>,
 
     /// Request an error of at most 2^-B in the worst value
-    #[arg(long, value_name = "B", default_value = "10", value_parser = parse_bits)]
+    #[arg(long, value_name = "B", default_value = "10",
+          value_parser = |text: &str| parse_within(text, -8.0..=30.0))]
     bits: f64,
 
     /// Number of values [default: 256]
@@ -88,13 +89,6 @@ pub struct Arguments {
     plot: Option<PathBuf>,
 }
 
-fn parse_bits(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(bits) if (-8.0..=30.0).contains(&bits) => Ok(bits),
-        _ => Err("expected a number of bits from -8 to 30".to_string()),
-    }
-}
-
 /// The default number of values.
 const COUNT: usize = 256;
 
@@ -127,7 +121,7 @@ pub const DEFAULTS: Defaults<'_> = Defaults { presets: &PRESETS, threads: None }
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let console = Console::new(arguments.common.json);
     let model = match arguments.calibrate {
-        true => CostModel::calibrate().map_err(Failure::run)?,
+        true => CostModel::calibrate()?,
         false => CostModel::default(),
     };
     if let Some(file) = &arguments.measure {

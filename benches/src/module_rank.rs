@@ -9,19 +9,16 @@
 //! have the largest errors, since every squaring doubles the deviation of the scale from the
 //! primes.
 
+use bellerophon::ckks::vectors::Vectors;
 use bellerophon::ckks::{
     self, Ciphertext, CkksOps, Complex64, Encoder, EvaluationKeys, Evaluator, Interval, KeyLevels,
     Params, ParamsSpec, RankReduction, SecretKey,
 };
 use bellerophon::mlwe::{self, RankStep, RelinStrategy, Security, paper::DPad, rank_schedule};
-use clap::{Parser, ValueEnum};
-use common::args::Common;
-use common::console::{Console, Stages};
-use common::memory::{human, peak_rss_bytes};
-use common::output::{self, Report};
-use common::program::{Defaults, Failure};
-use rand::{RngExt, SeedableRng, rngs::StdRng, rngs::SysRng};
-use serde::Serialize;
+use clap::ValueEnum;
+use common::prelude::*;
+use rand::RngExt;
+use rand_chacha::ChaCha20Rng;
 
 /// The one preset: the paper's sets.
 const PRESET: &str = "dpad";
@@ -38,7 +35,6 @@ const SMALL_LEVELS: usize = 11;
 /// Products whose precision is averaged.
 const PRODUCTS: u32 = 8;
 
-const KEY_GENERATION: &str = "key generation";
 const REDUCING: &str = "rank reduction";
 const SQUARING: &str = "squaring";
 
@@ -78,95 +74,47 @@ impl Set {
     }
 }
 
-/// One run through all levels.
-#[derive(Debug, Serialize)]
-struct Row {
-    set: &'static str,
-    /// The rank at the highest level.
-    rank: usize,
-    strategy: &'static str,
-    rank_reduction: bool,
-    /// The ranks of the run, each with the level from which on it was used.
-    ranks: Vec<(usize, usize)>,
-    levels: usize,
-    slots: usize,
-    /// Seconds of squarings and rank reductions.
-    seconds_total: f64,
-    seconds_per_multiplication: f64,
-    seconds_reducing: f64,
-    keygen_s: f64,
-    /// Seeded and packed, for all ranks.
-    key_bytes: u64,
-    ciphertext_bytes: u64,
-    /// `-log2` of the largest error that a product, with the rank reduction before it, adds in a
-    /// slot, over all levels.
-    error_bits_worst: f64,
-    /// `-log2` of the largest error that the first product adds in a slot, before scales drift.
-    multiplication_bits_worst: f64,
-    /// Mean of `-log2` of the errors of slots after the first product.
-    multiplication_bits_mean: f64,
-    /// The paper's measure, the mean over products of fresh vectors of `-log2` of the l2
-    /// norm of the error: of the message polynomial, per coefficient (the norm divided by
-    /// `sqrt(n)`). The paper does not say which norm it takes. Its figures, 33.9 and 33.4, are
-    /// within a bit of what rounding alone leaves by this one, 34.6 at `N = 2^15`; in slots, or not
-    /// divided, rounding leaves 29 and 27.
-    multiplication_bits_l2: f64,
-    /// The smallest security over all keys, by the tables of the library.
-    security_bits: f64,
-    /// Whether it is insecure: the paper's sets miss 128 bits, some of them narrowly.
-    security: &'static str,
-    /// Largest and mean error that a product adds in a slot.
-    #[serde(skip)]
-    errors: (f64, f64),
-}
-
-#[derive(Serialize)]
-struct Json<'a> {
-    #[serde(flatten)]
-    report: Report,
-    rows: &'a [Row],
-}
-
 /// The defaults of the common flags.
 pub const DEFAULTS: Defaults<'_> = Defaults { presets: &[PRESET], threads: Some(1) };
 
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &Arguments, console: &Console) -> Result<Facts, Failure> {
     let small = arguments.common.small;
-    let console = Console::new(arguments.common.json);
     let sets = match (&arguments.set[..], small) {
         ([], true) => vec![Set::Ii],
         ([], false) => vec![Set::I, Set::Ii, Set::Iii],
         (sets, _) => sets.to_vec(),
     };
-    let mut rows = vec![];
+    let (mut rows, mut errors) = (vec![], vec![]);
+    let mut rng = random::fresh()?;
     for set in sets.into_iter().map(Set::paper) {
         let strategies: &[_] = if set.rank() == 1 { &["rank1"] } else { &["direct", "dpad"] };
         for &strategy in strategies {
             let reductions: &[_] = if set.rank() == 1 { &[false] } else { &[false, true] };
             for &reduce in reductions {
-                let row = measure(set, strategy, reduce, small)?;
-                describe(&console, &row);
+                let reduced = if reduce { ", with rank reduction" } else { "" };
+                console.say(format_args!("{}, {strategy}{reduced} ...", set.name()));
+                let (row, error) = measure(set, strategy, reduce, small, &mut rng)?;
                 rows.push(row);
+                errors.push(error);
             }
         }
     }
-    let sum = |part: fn(&Row) -> f64| rows.iter().map(part).sum::<f64>();
-    let largest = |part: fn(&Row) -> f64| rows.iter().map(part).fold(0.0, f64::max);
-    let report = Report {
-        n: rows.iter().map(|row| row.slots).sum(),
-        preset: PRESET.into(),
-        security_bits: rows.iter().map(|row| row.security_bits).fold(f64::INFINITY, f64::min),
-        engine: "ckks of module rank".into(),
-        keygen_s: sum(|row| row.keygen_s),
-        eval_s: sum(|row| row.seconds_total),
-        max_abs_err: largest(|row| row.errors.0),
-        mean_abs_err: sum(|row| row.errors.1) / rows.len() as f64,
-        eval_key_bytes: rows.iter().map(|row| row.key_bytes).max().unwrap_or(0),
-        ciphertext_bytes: rows.iter().map(|row| row.ciphertext_bytes).max().unwrap_or(0),
-        peak_rss_bytes: peak_rss_bytes(),
-        threads: rayon::current_num_threads(),
+    let all = |name: &'static str| rows.iter().filter_map(move |row: &Facts| row.number(name));
+    let (sum, largest) = (|name| all(name).sum::<f64>(), |name| all(name).fold(0.0, f64::max));
+    let errors = Errors {
+        max: errors.iter().map(|error| error.max).fold(0.0, f64::max),
+        mean: errors.iter().map(|error| error.mean).sum::<f64>() / rows.len() as f64,
     };
-    if arguments.common.json { output::print_json(&Json { report, rows: &rows }) } else { Ok(()) }
+    let report = Report {
+        security_bits: all("security_bits").fold(f64::INFINITY, f64::min),
+        engine: "ckks of module rank".into(),
+        keygen_s: sum("keygen_s"),
+        eval_s: sum("seconds_total"),
+        eval_key_bytes: largest("key_bytes") as u64,
+        ciphertext_bytes: largest("ciphertext_bytes") as u64,
+        ..Report::of(sum("slots") as usize, PRESET, &Stages::default(), &errors)
+    };
+    Ok(Facts::of(report).rows("rows", rows))
 }
 
 /// A rank with its keys, and the rank reduction from the rank before.
@@ -178,15 +126,15 @@ struct Stage {
 
 /// A set at one of its ranks, with products by the requested strategy. Below the set's own rank,
 /// DPad chooses its temporary rank by its work.
-fn params(set: DPad, step: &RankStep, strategy: &str) -> Result<Params, Failure> {
+fn params(set: DPad, step: &RankStep, strategy: &str) -> ckks::Result<Params> {
     let lattice = step.spec.clone();
     let params = Params::new(ParamsSpec { lattice, widths: vec![], log_scale: LOG_SCALE });
-    let params = params.map_err(Failure::run)?;
+    let params = params?;
     let lattice = params.lattice();
     let route = if strategy != "dpad" {
         Ok(RelinStrategy::direct(lattice))
     } else if step.rank == set.rank() {
-        let paper = set.relin_strategy().map_err(Failure::run)?;
+        let paper = set.relin_strategy()?;
         RelinStrategy::new(
             lattice,
             1,
@@ -195,12 +143,12 @@ fn params(set: DPad, step: &RankStep, strategy: &str) -> Result<Params, Failure>
     } else {
         RelinStrategy::choose(lattice, lattice.q().limbs())
     };
-    params.relinearizing(route.map_err(Failure::run)?).map_err(Failure::run)
+    params.relinearizing(route?)
 }
 
 /// The ranks of a run, highest first.
-fn schedule(set: DPad, reduce: bool, small: bool) -> Result<Vec<RankStep>, Failure> {
-    let full = mlwe::Params::new(set.spec().map_err(Failure::run)?).map_err(Failure::run)?;
+fn schedule(set: DPad, reduce: bool, small: bool) -> ckks::Result<Vec<RankStep>> {
+    let full = mlwe::Params::new(set.spec()?)?;
     // As secure at every rank as the set itself.
     let mut steps = rank_schedule(&full, Security::Insecure);
     if !reduce {
@@ -220,26 +168,26 @@ fn stages(
     set: DPad,
     steps: &[RankStep],
     strategy: &str,
-    rng: &mut StdRng,
-) -> Result<Vec<Stage>, Failure> {
+    rng: &mut ChaCha20Rng,
+) -> ckks::Result<Vec<Stage>> {
     let mut stages: Vec<Stage> = vec![];
     for step in steps {
         let params = params(set, step, strategy)?;
         let (reduction, secret) = match stages.last() {
             None => {
                 let secret = SecretKey::generate(params.lattice(), rng);
-                (None, secret.map_err(Failure::run)?)
+                (None, secret?)
             }
             Some(above) => {
                 let from = above.evaluator.params();
-                let made = RankReduction::generate(from, &above.secret, &params, rng);
-                let (reduction, secret) = made.map_err(Failure::run)?;
+                let (reduction, secret) =
+                    RankReduction::generate(from, &above.secret, &params, rng)?;
                 (Some(reduction), secret)
             }
         };
         let spec = KeyLevels::default().multiply(params.max_level());
-        let keys = EvaluationKeys::generate(&params, &secret, &spec, rng).map_err(Failure::run)?;
-        let evaluator = Evaluator::new(&params, &keys).map_err(Failure::run)?;
+        let keys = EvaluationKeys::generate(&params, &secret, &spec, rng)?;
+        let evaluator = Evaluator::new(&params, &keys)?;
         stages.push(Stage { evaluator, secret, reduction });
     }
     Ok(stages)
@@ -262,31 +210,31 @@ fn last_level(stages: &[Stage], at: usize) -> usize {
 }
 
 /// The range of all values.
-fn declared() -> Result<Interval, Failure> {
-    Interval::real(-LARGEST, LARGEST).map_err(Failure::run)
+fn declared() -> ckks::Result<Interval> {
+    Interval::real(-LARGEST, LARGEST)
 }
 
 /// The slots, also where the values have vanished below the noise.
-fn decrypt(stage: &Stage, ct: &Ciphertext) -> Result<Vec<f64>, Failure> {
-    ckks::decrypt_noisy(stage.evaluator.params(), ct, &stage.secret).map_err(Failure::run)
+fn decrypt(stage: &Stage, ct: &Ciphertext) -> ckks::Result<Vec<f64>> {
+    ckks::decrypt_noisy(stage.evaluator.params(), ct, &stage.secret)
 }
 
 /// The square, at the default scale again, and the factor that this changes its message by: the
 /// deviation of the primes from the scale doubles with every squaring, and forty of them leave the
 /// range of `f64`.
-fn squared(stage: &Stage, ct: &Ciphertext) -> Result<(Ciphertext, f64), Failure> {
-    let square = stage.evaluator.square(ct).map_err(Failure::run)?;
+fn squared(stage: &Stage, ct: &Ciphertext) -> ckks::Result<(Ciphertext, f64)> {
+    let square = stage.evaluator.square(ct)?;
     let factor = square.meta().scale / stage.evaluator.params().scale();
-    Ok((stage.evaluator.reinterpret_scale(square, factor).map_err(Failure::run)?, factor))
+    Ok((stage.evaluator.reinterpret_scale(square, factor)?, factor))
 }
 
 /// For each product, the errors of all slots against the exact squares of the slots before.
-fn errors(stages: &[Stage], fresh: &Ciphertext) -> Result<Vec<Vec<f64>>, Failure> {
+fn errors(stages: &[Stage], fresh: &Ciphertext) -> ckks::Result<Vec<Vec<f64>>> {
     let (mut ct, mut values) = (fresh.clone(), decrypt(&stages[0], fresh)?);
     let mut errors = vec![];
     for (at, stage) in stages.iter().enumerate() {
         if let Some(reduction) = &stage.reduction {
-            ct = reduction.apply(&ct).map_err(Failure::run)?;
+            ct = reduction.apply(&ct)?;
         }
         while ct.level() > last_level(stages, at) {
             let (square, factor) = squared(stage, &ct)?;
@@ -301,23 +249,21 @@ fn errors(stages: &[Stage], fresh: &Ciphertext) -> Result<Vec<Vec<f64>>, Failure
 }
 
 /// Mean of `-log2` of the l2 norm of the errors of products, per coefficient.
-fn l2_bits(stage: &Stage, rng: &mut StdRng) -> Result<f64, Failure> {
+fn l2_bits(stage: &Stage, rng: &mut ChaCha20Rng) -> ckks::Result<f64> {
     let params = stage.evaluator.params();
     let (slots, encoder) = (params.max_slots(), Encoder::new(params));
     let range = declared()?;
     let mut sum = 0.0;
     for _ in 0..PRODUCTS {
-        let mut draw = || -> Result<(Vec<f64>, Ciphertext), Failure> {
+        let mut draw = || -> ckks::Result<(Vec<f64>, Ciphertext)> {
             let x: Vec<f64> = (0..slots).map(|_| rng.random_range(-LARGEST..LARGEST)).collect();
-            let plain = encoder.encode(&x, range, params.scale(), params.limbs());
-            let plain = plain.map_err(Failure::run)?;
-            let ct = ckks::encrypt(params, &plain, &stage.secret, rng).map_err(Failure::run)?;
+            let plain = encoder.encode(&x, range, params.scale(), params.limbs())?;
+            let ct = ckks::encrypt(params, &plain, &stage.secret, rng)?;
             Ok((x, ct))
         };
         let ((x, cx), (y, cy)) = (draw()?, draw()?);
-        let product = stage.evaluator.mul(&cx, &cy).map_err(Failure::run)?;
-        let found: Vec<Complex64> =
-            ckks::decrypt_values(params, &product, &stage.secret).map_err(Failure::run)?;
+        let product = stage.evaluator.mul(&cx, &cy)?;
+        let found: Vec<Complex64> = ckks::decrypt_values(params, &product, &stage.secret)?;
         let expected = x.iter().zip(&y).map(|(x, y)| x * y);
         let squares: f64 = found.iter().zip(expected).map(|(z, m)| (z - m).norm_sqr()).sum();
         // Slots and their conjugates are n times the square of the coefficients.
@@ -327,30 +273,45 @@ fn l2_bits(stage: &Stage, rng: &mut StdRng) -> Result<f64, Failure> {
     Ok(sum / f64::from(PRODUCTS))
 }
 
-fn measure(set: DPad, strategy: &'static str, reduce: bool, small: bool) -> Result<Row, Failure> {
+/// One run through all levels, and the errors that a product adds in a slot.
+///
+/// `ranks` are those of the run, each with the level from which on it was used. Error bits are
+/// `-log2` of the largest error that a product, with the rank reduction before it, adds in a slot:
+/// over all levels, and of the first product, before scales drift; then the mean over the slots
+/// after it. `multiplication_bits_l2` is the paper's measure, the mean over products of fresh
+/// vectors of `-log2` of the l2 norm of the error: of the message polynomial, per coefficient (the
+/// norm divided by `sqrt(n)`). The paper does not say which norm it takes. Its figures, 33.9 and
+/// 33.4, are within a bit of what rounding alone leaves by this one, 34.6 at `N = 2^15`; in slots,
+/// or not divided, rounding leaves 29 and 27. The paper's sets miss 128 bits, some narrowly.
+fn measure(
+    set: DPad,
+    strategy: &str,
+    reduce: bool,
+    small: bool,
+    rng: &mut ChaCha20Rng,
+) -> ckks::Result<(Facts, Errors)> {
     let mut clock = Stages::default();
-    let mut rng = StdRng::try_from_rng(&mut SysRng).map_err(Failure::run)?;
     let steps = schedule(set, reduce, small)?;
-    let stages = clock.run(KEY_GENERATION, || stages(set, &steps, strategy, &mut rng))?;
+    let stages = clock.run(KEY_GENERATION, || stages(set, &steps, strategy, rng))?;
     let first = &stages[0];
     let params = first.evaluator.params();
     let levels = params.max_level();
     let values: Vec<f64> =
         (0..params.max_slots()).map(|_| rng.random_range(-LARGEST..LARGEST)).collect();
-    let plain = Encoder::new(params).encode(&values, declared()?, params.scale(), params.limbs());
-    let plain = plain.map_err(Failure::run)?;
-    let fresh = ckks::encrypt(params, &plain, &first.secret, &mut rng).map_err(Failure::run)?;
-    let product = first.evaluator.square(&fresh).map_err(Failure::run)?;
+    let plain =
+        Encoder::new(params).encode(&values, declared()?, params.scale(), params.limbs())?;
+    let fresh = ckks::encrypt(params, &plain, &first.secret, rng)?;
+    let product = first.evaluator.square(&fresh)?;
 
     let (mut ct, mut ranks) = (fresh.clone(), vec![(set.rank(), levels)]);
     for (at, stage) in stages.iter().enumerate() {
         if let Some(reduction) = &stage.reduction {
             ranks.push((reduction.to().lattice().spec().rank, ct.level()));
-            ct = clock.run(REDUCING, || reduction.apply(&ct)).map_err(Failure::run)?;
+            ct = clock.run(REDUCING, || reduction.apply(&ct))?;
         }
         let last = last_level(&stages, at);
         ct = clock.run(SQUARING, || {
-            (last..ct.level()).try_fold(ct, |ct, _| Ok(squared(stage, &ct)?.0))
+            (last..ct.level()).try_fold(ct, |ct, _| squared(stage, &ct).map(|(square, _)| square))
         })?;
     }
     let after_one = decrypt(first, &product)?;
@@ -361,50 +322,25 @@ fn measure(set: DPad, strategy: &'static str, reduce: bool, small: bool) -> Resu
     let mean = errors.iter().flatten().sum::<f64>() / (errors.len() * values.len()) as f64;
     // An error of zero counts as one rounding of f64.
     let bits = |error: f64| -error.max(f64::EPSILON).log2();
-    let seconds_total = clock.seconds(&[SQUARING, REDUCING]);
-    Ok(Row {
-        set: set.name(),
-        rank: set.rank(),
-        strategy,
-        rank_reduction: reduce,
-        ranks,
-        levels,
-        slots: values.len(),
-        seconds_total,
-        seconds_per_multiplication: clock.seconds(&[SQUARING]) / levels as f64,
-        seconds_reducing: clock.seconds(&[REDUCING]) + 0.0,
-        keygen_s: clock.seconds(&[KEY_GENERATION]),
-        key_bytes: stages.iter().map(key_bytes).sum::<usize>() as u64,
-        ciphertext_bytes: fresh.lattice().byte_len(params.lattice()) as u64,
-        error_bits_worst: bits(worst),
-        multiplication_bits_worst: bits(largest(&errors[0])),
-        multiplication_bits_mean: after_one.map(bits).sum::<f64>() / values.len() as f64,
-        multiplication_bits_l2: l2_bits(first, &mut rng)?,
-        security_bits: stages.iter().map(security_bits).fold(f64::INFINITY, f64::min),
-        security: "insecure",
-        errors: (worst, mean),
-    })
-}
-
-fn describe(console: &Console, row: &Row) {
-    let ranks: Vec<String> =
-        row.ranks.iter().map(|(rank, level)| format!("{rank} from level {level}")).collect();
-    console.say(format_args!(
-        "{} {}, rank {}: {} squarings in {:.2} s, {:.1} ms each, {:.2} s for reductions; keys {}; \
-         {:.1} bits in the worst slot of a product, {:.1} of the first; {:.1} after it on \
-         average, {:.1} by the l2 norm; {:.0}-bit security (insecure)",
-        row.set,
-        row.strategy,
-        ranks.join(", "),
-        row.levels,
-        row.seconds_total,
-        1e3 * row.seconds_per_multiplication,
-        row.seconds_reducing,
-        human(row.key_bytes),
-        row.error_bits_worst,
-        row.multiplication_bits_worst,
-        row.multiplication_bits_mean,
-        row.multiplication_bits_l2,
-        row.security_bits.floor(),
-    ));
+    let facts = Facts::default()
+        .with("set", set.name())
+        .with("rank", set.rank())
+        .with("strategy", strategy)
+        .with("rank_reduction", reduce)
+        .with("ranks", ranks)
+        .with("levels", levels)
+        .with("slots", values.len())
+        .with("seconds_total", clock.seconds(&[SQUARING, REDUCING]))
+        .with("seconds_per_multiplication", clock.seconds(&[SQUARING]) / levels as f64)
+        .with("seconds_reducing", clock.seconds(&[REDUCING]) + 0.0)
+        .with("keygen_s", clock.seconds(&[KEY_GENERATION]))
+        .with("key_bytes", stages.iter().map(key_bytes).sum::<usize>())
+        .with("ciphertext_bytes", fresh.lattice().byte_len(params.lattice()))
+        .with("error_bits_worst", bits(worst))
+        .with("multiplication_bits_worst", bits(largest(&errors[0])))
+        .with("multiplication_bits_mean", after_one.map(bits).sum::<f64>() / values.len() as f64)
+        .with("multiplication_bits_l2", l2_bits(first, rng)?)
+        .with("security_bits", stages.iter().map(security_bits).fold(f64::INFINITY, f64::min))
+        .with("security", "insecure");
+    Ok((facts, Errors { max: worst, mean }))
 }

@@ -30,18 +30,10 @@ use bellerophon::ckks::{
 use bellerophon::mlwe::SecretKey;
 use bellerophon::prelude::*;
 use bellerophon::ring::sample::{self, Gaussian};
-use clap::Parser;
-use common::args::{Common, WITH_LOOKUPS};
-use common::console::{Console, Stages};
-use common::memory::peak_rss_bytes;
-use common::output::{self, Report};
-use common::program::{Defaults, Failure};
-use common::random;
+use common::prelude::*;
 use measure::{Case, DRAWS, Measurements, Row, Wanted};
-use rand::rngs::SysRng;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
-use serde::Serialize;
 
 /// The seed of keys and of fixed data. Order and classes of the measurements are drawn anew.
 const SEED: u64 = 2017;
@@ -55,7 +47,6 @@ const TIME: Duration = Duration::from_secs(60);
 /// The same under `--small`.
 const SHORT: Duration = Duration::from_secs(2);
 
-const KEY_GENERATION: &str = "key generation";
 const MEASUREMENT: &str = "measurement";
 
 /// Compares the times of operations on two classes of secrets
@@ -74,15 +65,6 @@ pub struct Arguments {
     equal: bool,
 }
 
-#[derive(Serialize)]
-struct Leaks {
-    #[serde(flatten)]
-    report: Report,
-    /// `log2` of the bound on the probability of a false alarm.
-    log2_false_alarm: f64,
-    rows: Vec<Row>,
-}
-
 /// The defaults of the common flags.
 pub const DEFAULTS: Defaults<'_> = Defaults { presets: &WITH_LOOKUPS, threads: Some(1) };
 
@@ -93,7 +75,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if count < 100 {
         return Err(Failure::input(format!("--count {count}: need at least 100 pairs")));
     }
-    let params = Params::preset(arguments.common.preset()?).map_err(Failure::run)?;
+    let params = Params::preset(arguments.common.preset()?)?;
     let slots = params.ckks();
     let lattice = slots.lattice();
     let mut clock = Stages::default();
@@ -103,7 +85,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let keys = clock.run(KEY_GENERATION, || -> bellerophon::mlwe::Result<_> {
         Ok([SecretKey::generate(lattice, &mut rng)?, SecretKey::generate(lattice, &mut rng)?])
     });
-    let [drawn, other] = keys.map_err(Failure::run)?;
+    let [drawn, other] = keys?;
     let ones = vec![1; lattice.dimension()];
     let restored = |coefficients: &[i64], of: &SecretKey| {
         SecretKey::restore(lattice, coefficients, of.id()).expect("the coefficients are of a key")
@@ -120,28 +102,27 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let limbs = slots.limbs_at(0);
     let length = slots.max_slots().min(DRAWS);
     let values: Vec<f64> = (0..length).map(|_| rng.random_range(-1.0..1.0)).collect();
-    let unit = Interval::real(-1.0, 1.0).map_err(Failure::run)?;
+    let unit = Interval::real(-1.0, 1.0)?;
     let encoded = |values: &[f64]| encoder.encode(values, unit, slots.scale() / 64.0, limbs);
-    let plain = encoded(&values).map_err(Failure::run)?;
+    let plain = encoded(&values)?;
     let encrypted = |key: &SecretKey, rng: &mut ChaCha20Rng| ckks::encrypt(slots, &plain, key, rng);
-    let vector = encrypted(&drawn, &mut rng).map_err(Failure::run)?;
-    let of_other = encrypted(&other, &mut rng).map_err(Failure::run)?;
-    let narrow = Gaussian::new(lattice.spec().sigma).map_err(Failure::run)?;
-    let wide = Gaussian::new(WIDE).map_err(Failure::run)?;
+    let vector = encrypted(&drawn, &mut rng)?;
+    let of_other = encrypted(&other, &mut rng)?;
+    let narrow = Gaussian::new(lattice.spec().sigma)?;
+    let wide = Gaussian::new(WIDE)?;
     // Step 3: a result to be shared, and the bound on its noise.
     let level = slots.max_level().min(1);
     let fresh = encoder.encode(&values, unit, slots.scale(), slots.limbs_at(level));
-    let fresh = fresh.and_then(|plain| ckks::encrypt(slots, &plain, &drawn, &mut rng));
-    let fresh = fresh.map_err(Failure::run)?;
+    let fresh = fresh.and_then(|plain| ckks::encrypt(slots, &plain, &drawn, &mut rng))?;
     let simulator = Simulator::new(slots).worst_case();
     let bound =
         simulator.encrypt(&values, unit, level).and_then(|shown| simulator.noise_bound(&shown));
-    let bound = bound.map_err(Failure::run)?;
-    let terms = Flooding::new(1, 30.0).map_err(Failure::run)?;
+    let bound = bound?;
+    let terms = Flooding::new(1, 30.0)?;
 
     // Step 4: the cases.
     let time = if *small { SHORT } else { TIME };
-    let rng = ChaCha20Rng::try_from_rng(&mut SysRng).map_err(Failure::run)?;
+    let rng = random::fresh()?;
     let mut test = Measurements { count, time, equal, rng, rows: Vec::new() };
     clock.run(MEASUREMENT, || {
         use Wanted::{Different, Either, Same};
@@ -210,49 +191,29 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         });
     });
 
-    console.say(format_args!(
-        "{:26} {:26} {:>12} {:>12} {:>9} {:>7}  verdict",
-        "case", "classes", "median ns", "median ns", "least ns", "z"
-    ));
-    for row in &test.rows {
-        let Row { case, median_ns: [first, second], least_ns, z, .. } = row;
-        let verdict = if row.differs() { "differs" } else { "no difference found" };
-        console.say(format_args!(
-            "{:26} {:26} {first:>12.0} {second:>12.0} {least_ns:>9.1} {z:>7.2}  {verdict}",
-            case.name,
-            case.classes.join(" / "),
-        ));
-    }
+    // `least_ns` is the smallest difference that would have been found. Encoding is not promised to
+    // take constant time, and controls show the sensitivity of this machine.
     let same = test.rows.iter().filter(|row| row.case.wanted == Wanted::Same).count();
-    let log2_false_alarm = rank_test::log2_false_alarm(same);
-    console.say(format_args!(
-        "\"least ns\" is the smallest difference that would have been found; a false alarm has a \
-         probability of at most 2^{log2_false_alarm:.1}; encoding is not promised to take constant \
-         time, and controls show the sensitivity of this machine"
-    ));
-    let complaints: Vec<String> = test.rows.iter().filter_map(Row::complaint).collect();
-    console.stages(&clock);
-    let leaks = Leaks {
-        report: Report {
-            n: test.rows.iter().map(|row| row.count).sum(),
-            preset: preset.clone(),
-            security_bits: params.security_bits(),
-            engine: "none".into(),
-            keygen_s: clock.seconds(&[KEY_GENERATION]),
-            eval_s: clock.seconds(&[MEASUREMENT]),
-            max_abs_err: 0.0,
-            mean_abs_err: 0.0,
-            eval_key_bytes: 0,
-            ciphertext_bytes: vector.lattice().byte_len(lattice) as u64,
-            peak_rss_bytes: peak_rss_bytes(),
-            threads: rayon::current_num_threads(),
-        },
-        log2_false_alarm,
-        rows: test.rows,
+    let report = Report {
+        security_bits: params.security_bits(),
+        eval_s: clock.seconds(&[MEASUREMENT]),
+        ciphertext_bytes: vector.lattice().byte_len(lattice) as u64,
+        ..Report::of(
+            test.rows.iter().map(|row| row.count).sum(),
+            preset,
+            &clock,
+            &Errors { max: 0.0, mean: 0.0 },
+        )
     };
+    // The bound is on the probability of a false alarm.
+    let facts = Facts::of(report)
+        .with("log2_false_alarm", rank_test::log2_false_alarm(same))
+        .rows("rows", test.rows.iter().map(Row::facts));
+    facts.say(&console);
     if *json {
-        output::print_json(&leaks)?;
+        output::print_json(&facts)?;
     }
+    let complaints: Vec<String> = test.rows.iter().filter_map(Row::complaint).collect();
     match complaints.is_empty() {
         true => Ok(()),
         false => Err(Failure::run(complaints.join("; "))),

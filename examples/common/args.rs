@@ -1,8 +1,13 @@
 //! Flags that the programs share, and parsers of lists of numbers.
 
+use std::fmt::Display;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::str::FromStr;
 
-use bellerophon::{LutEngine, Needs, Params, Preset, lwe};
+use bellerophon::{Dense, Needs, Params, Preset, lwe};
+
+use bellerophon::lookup::LutEngine;
 
 use super::program::Failure;
 
@@ -31,9 +36,9 @@ pub const WITH_LOOKUPS: [&str; 9] = [
     Preset::Functions.name(),
     Preset::FunctionsFine.name(),
     Preset::FunctionsPrecise.name(),
-    Preset::FunctionsDense.name(),
-    Preset::FunctionsFineDense.name(),
-    Preset::FunctionsPreciseDense.name(),
+    Preset::Dense(Dense::Functions).name(),
+    Preset::Dense(Dense::FunctionsFine).name(),
+    Preset::Dense(Dense::FunctionsPrecise).name(),
     Preset::Full.name(),
     Preset::ToyInsecure.name(),
     Preset::ToyFull.name(),
@@ -106,16 +111,24 @@ pub struct Data {
     pub out: Option<PathBuf>,
 }
 
+/// Parses a number of a range.
+pub fn parse_within<T: FromStr + PartialOrd + Display>(
+    text: &str,
+    range: RangeInclusive<T>,
+) -> Result<T, String> {
+    match text.parse() {
+        Ok(number) if range.contains(&number) => Ok(number),
+        _ => Err(format!("expected a number from {} to {}", range.start(), range.end())),
+    }
+}
+
 /// More threads than this, or than the machine has, only cost time.
 const MOST_THREADS: usize = 256;
 
 /// A number of threads.
 pub fn parse_threads(text: &str) -> Result<usize, String> {
     let most = std::thread::available_parallelism().map_or(1, usize::from).max(MOST_THREADS);
-    match text.parse() {
-        Ok(n) if (1..=most).contains(&n) => Ok(n),
-        _ => Err(format!("expected a whole number from 1 to {most}")),
-    }
+    parse_within(text, 1..=most)
 }
 
 /// Parses exactly `K` finite numbers separated by commas.

@@ -8,10 +8,6 @@ use std::time::{Duration, Instant};
 
 use bellerophon::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
-use serde::ser::{SerializeMap, Serializer};
-
-use super::memory::human;
-use super::stats::Errors;
 
 /// The destination of the report for people: standard output, or standard error under `--json`.
 #[derive(Debug, Clone, Copy)]
@@ -61,26 +57,20 @@ impl Console {
             ));
         }
     }
+}
 
-    /// Prints the largest and the mean error, as numbers and as bits.
-    pub fn errors(&self, errors: &Errors) {
-        if errors.max == 0.0 {
-            return self.say("\nno error");
+impl Console {
+    /// Prints a square image, whose pixels range from 0 (paper) to 1 (ink), and the scores of its
+    /// classes.
+    pub fn image<S: Display>(&self, pixels: &[f64], clear: &[S], encrypted: &[S]) {
+        let side = pixels.len().isqrt().max(1);
+        for line in pixels.chunks(side) {
+            let shade = |p: &f64| [' ', '.', '-', '+', '#'][(p * 4.0).round() as usize];
+            self.say(line.iter().map(shade).collect::<String>());
         }
-        self.say(format_args!(
-            "\nerror: at most {:.3e} ({:.2} bits), mean {:.3e} ({:.2} bits)",
-            errors.max,
-            errors.max_bits(),
-            errors.mean,
-            errors.mean_bits()
-        ));
-    }
-
-    /// Prints times and sizes of the stages.
-    pub fn stages(&self, stages: &Stages) {
-        for stage in stages.rows() {
-            let size = stage.bytes.map_or_else(String::new, human);
-            self.say(format_args!("{:28} {:>9.2} s {size:>12}", stage.name, stage.seconds));
+        self.say(format_args!("{:>5} {:>10} {:>10}", "class", "clear", "encrypted"));
+        for (class, (clear, encrypted)) in clear.iter().zip(encrypted).enumerate() {
+            self.say(format_args!("{class:>5} {clear:>10.4} {encrypted:>10.4}"));
         }
     }
 }
@@ -180,26 +170,6 @@ impl Stages {
     /// The total seconds of all stages except those called `names`.
     pub fn seconds_except(&self, names: &[&str]) -> f64 {
         self.rows.iter().filter(|stage| !names.contains(&stage.name)).map(|s| s.seconds).sum()
-    }
-
-    /// Serialises as a map of name to seconds.
-    pub fn as_seconds<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.rows.len()))?;
-        for stage in &self.rows {
-            map.serialize_entry(stage.name, &stage.seconds)?;
-        }
-        map.end()
-    }
-
-    /// Serialises as a map of name to bytes, of the stages that have them.
-    pub fn as_sizes<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        for stage in &self.rows {
-            if let Some(bytes) = stage.bytes {
-                map.serialize_entry(stage.name, &bytes)?;
-            }
-        }
-        map.end()
     }
 }
 

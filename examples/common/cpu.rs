@@ -1,8 +1,9 @@
 //! CPU time of this process.
 
 /// CPU seconds of all threads that this process has now, including system time: a busy machine does
-/// not affect it. The seconds of threads that have ended are missing. `None` where the system does not provide it (it is read from `schedstat` of the
-/// threads, on Linux, with a resolution of a few milliseconds).
+/// not affect it. The seconds of threads that have ended are missing. `None` where the system does
+/// not provide it (it is read from `schedstat` of the threads, on Linux, with a resolution of a few
+/// milliseconds).
 pub fn cpu_seconds() -> Option<f64> {
     let mut nanoseconds = 0;
     for thread in std::fs::read_dir("/proc/self/task").ok()? {

@@ -6,6 +6,7 @@ use bellerophon::Params;
 use rand::RngExt;
 
 use super::args::Data;
+use super::facts::Facts;
 use super::program::Failure;
 use super::{random, text};
 
@@ -55,6 +56,11 @@ impl Column {
         })?;
         self.check_within(range)?;
         Ok(range)
+    }
+
+    /// Adds the source and the name to a report.
+    pub fn named(&self, facts: Facts) -> Facts {
+        facts.with("source", &self.source).with("column", &self.name)
     }
 
     /// Refuses values outside a range, without repeating them.
@@ -123,6 +129,28 @@ pub fn load(flags: &Data, default_column: &str) -> Result<Column, Failure> {
     let table = load_table(flags.csv.as_deref(), std::slice::from_ref(&name))?;
     let documented = documented(flags.csv.as_deref(), &name);
     Ok(Column { source: table.source, name, values: table.rows.concat(), documented })
+}
+
+/// The largest number of generated values.
+const MOST_VALUES: usize = 1 << 24;
+
+/// The column of the flags, or as many of its first values as `most`; if no column is read, `count`
+/// values of the program's own.
+pub fn load_or(
+    flags: &Data,
+    most: Option<usize>,
+    count: usize,
+    own: impl FnOnce(usize) -> Column,
+) -> Result<Column, Failure> {
+    if flags.csv.is_some() || flags.column.is_some() {
+        let mut column = load(flags, "")?;
+        column.values.truncate(most.unwrap_or(usize::MAX));
+        return Ok(column);
+    }
+    if !(1..=MOST_VALUES).contains(&count) {
+        return Err(Failure::input(format!("--count {count}: need 1 to {MOST_VALUES} values")));
+    }
+    Ok(own(count))
 }
 
 /// The documented range of a column of the iris table; none for a table of the user.

@@ -3,17 +3,16 @@
 use bellerophon::bfv::Params;
 use bellerophon::pir::{Client, Query, Response, Server, ServerKeys};
 use rand::CryptoRng;
-use serde::Serialize;
 
 use super::console::Stages;
-use super::memory::peak_rss_bytes;
-use super::output::Report;
+use super::facts::Facts;
+use super::output::{KEY_GENERATION, Report};
 use super::program::Failure;
+use super::stats::Errors;
 
 /// The modulus of the answers.
 pub const PLAIN: u64 = 65537;
 
-const KEY_GENERATION: &str = "key generation";
 pub const ENCRYPTION: &str = "encryption";
 pub const EVALUATION: &str = "evaluation";
 pub const DECRYPTION: &str = "decryption";
@@ -37,8 +36,8 @@ impl Parties {
             let keys = client.server_keys(rng)?;
             Ok((client, keys))
         });
-        let (client, keys) = made.map_err(Failure::run)?;
-        let server = Server::new(params, &keys).map_err(Failure::run)?;
+        let (client, keys) = made?;
+        let server = Server::new(params, &keys)?;
         Ok(Self { client, server, keys })
     }
 
@@ -50,46 +49,26 @@ impl Parties {
         query: &Query,
         responses: &[Response],
         errors: &[f64],
-    ) -> Outcome {
+    ) -> Facts {
         let params = self.client.params();
         let key_bytes = self.keys.byte_len(params) as u64;
         let query_bytes = query.byte_len(params) as u64;
         let bytes = |response: &Response| response.byte_len(params) as u64;
-        Outcome {
-            report: Report {
-                n: errors.len(),
-                preset: preset.to_string(),
-                security_bits: params.security_bits(),
-                engine: "ring repacking".into(),
-                keygen_s: clock.seconds(&[KEY_GENERATION]),
-                eval_s: clock.seconds(&[EVALUATION]),
-                max_abs_err: errors.iter().copied().fold(0.0, f64::max),
-                mean_abs_err: errors.iter().sum::<f64>() / errors.len() as f64,
-                eval_key_bytes: key_bytes,
-                ciphertext_bytes: query_bytes,
-                peak_rss_bytes: peak_rss_bytes(),
-                threads: rayon::current_num_threads(),
-            },
-            encrypt_s: clock.seconds(&[ENCRYPTION]),
-            decrypt_s: clock.seconds(&[DECRYPTION]),
-            query_bytes,
-            response_bytes: responses.iter().map(bytes).sum(),
-            key_bytes,
-            correct: errors.iter().filter(|&&error| error == 0.0).count(),
-        }
+        let errors_of = Errors::between(&vec![0.0; errors.len()], errors);
+        let report = Report {
+            security_bits: params.security_bits(),
+            engine: "ring repacking".into(),
+            eval_s: clock.seconds(&[EVALUATION]),
+            eval_key_bytes: key_bytes,
+            ciphertext_bytes: query_bytes,
+            ..Report::of(errors.len(), preset, clock, &errors_of)
+        };
+        Facts::of(report)
+            .with("encrypt_s", clock.seconds(&[ENCRYPTION]))
+            .with("decrypt_s", clock.seconds(&[DECRYPTION]))
+            .with("query_bytes", query_bytes)
+            .with("response_bytes", responses.iter().map(bytes).sum::<u64>())
+            .with("key_bytes", key_bytes)
+            .with("correct", errors.iter().filter(|&&error| error == 0.0).count())
     }
-}
-
-/// The report of every program of private look-up.
-#[derive(Debug, Serialize)]
-pub struct Outcome {
-    #[serde(flatten)]
-    pub report: Report,
-    pub encrypt_s: f64,
-    pub decrypt_s: f64,
-    pub query_bytes: u64,
-    pub response_bytes: u64,
-    pub key_bytes: u64,
-    /// The number of correct answers.
-    pub correct: usize,
 }

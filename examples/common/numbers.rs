@@ -1,7 +1,5 @@
 //! A vector of numbers, generated or read, and its declared range.
 
-use serde::Serialize;
-
 use super::args::{Common, Data, parse_range};
 use super::data::{self, Column};
 use super::output;
@@ -29,21 +27,6 @@ pub struct Numbers {
     pub range: Option<[f64; 2]>,
 }
 
-/// The column of a program in its report.
-#[derive(Debug, Serialize)]
-pub struct Taken<'a> {
-    range: [f64; 2],
-    source: &'a str,
-    column: &'a str,
-}
-
-impl<'a> Taken<'a> {
-    /// A column with its declared range.
-    pub fn of(column: &'a Column, range: [f64; 2]) -> Self {
-        Self { range, source: &column.source, column: &column.name }
-    }
-}
-
 impl Numbers {
     /// Checks the file of the results, and [chooses](Self::choose) the values: `small` ones with
     /// `--small`.
@@ -60,17 +43,12 @@ impl Numbers {
     /// The values and their declared range: the requested number of values, or `small`, or else
     /// `usual` generated ones.
     fn choose(&self, small: Option<usize>, usual: usize) -> Result<(Column, [f64; 2]), Failure> {
-        let read = self.data.csv.is_some() || self.data.column.is_some();
         let most = self.count.or(small);
         if most == Some(0) {
             return Err(Failure::input("--count 0: need at least one value"));
         }
-        let mut column = if read {
-            data::load(&self.data, "")?
-        } else {
-            data::generated(self.range.unwrap_or(RANGE), most.unwrap_or(usual), SEED)
-        };
-        column.values.truncate(most.unwrap_or(usize::MAX));
+        let own = |count| data::generated(self.range.unwrap_or(RANGE), count, SEED);
+        let column = data::load_or(&self.data, most, most.unwrap_or(usual), own)?;
         let range = column.declared(self.range)?;
         Ok((column, range))
     }

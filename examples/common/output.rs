@@ -1,11 +1,15 @@
 //! The output of a program: one JSON object, or a table in a file.
 
+use std::fmt::Display;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 use serde::Serialize;
 
+use super::console::Stages;
+use super::memory::peak_rss_bytes;
 use super::program::Failure;
+use super::stats::Errors;
 
 /// The fields of every report.
 #[derive(Debug, Clone, Serialize)]
@@ -34,6 +38,30 @@ pub struct Report {
     pub peak_rss_bytes: Option<u64>,
     /// Threads used.
     pub threads: usize,
+}
+
+/// The name of the stage of key generation in every program.
+pub const KEY_GENERATION: &str = "key generation";
+
+impl Report {
+    /// The report of `n` values with these errors: threads and memory of this process, the seconds
+    /// of the key generation, and no bytes yet.
+    pub fn of(n: usize, preset: &str, stages: &Stages, errors: &Errors) -> Self {
+        Self {
+            n,
+            preset: preset.to_string(),
+            security_bits: 0.0,
+            engine: "none".to_string(),
+            keygen_s: stages.seconds(&[KEY_GENERATION]),
+            eval_s: 0.0,
+            max_abs_err: errors.max,
+            mean_abs_err: errors.mean,
+            eval_key_bytes: 0,
+            ciphertext_bytes: 0,
+            peak_rss_bytes: peak_rss_bytes(),
+            threads: rayon::current_num_threads(),
+        }
+    }
 }
 
 /// Prints `report` as one JSON object on one line of standard output.
@@ -82,11 +110,17 @@ pub fn check_out(out: Option<&Path>, csv: Option<&Path>) -> Result<(), Failure> 
     }
 }
 
-/// Writes `input,expected,got`, one line per value, in order.
+/// Writes `input,expected,got`, one line per value, in order, if a file is requested.
 ///
 /// # Panics
 /// If the three lengths differ.
-pub fn write_out(path: &Path, input: &[f64], expected: &[f64], got: &[f64]) -> Result<(), Failure> {
+pub fn write_out<I: Display, R: Display>(
+    path: Option<&Path>,
+    input: &[I],
+    expected: &[R],
+    got: &[R],
+) -> Result<(), Failure> {
+    let Some(path) = path else { return Ok(()) };
     assert!(input.len() == expected.len() && input.len() == got.len(), "three equal columns");
     let mut text = String::from("input,expected,got\n");
     for ((i, e), g) in input.iter().zip(expected).zip(got) {

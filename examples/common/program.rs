@@ -6,6 +6,9 @@ use std::process::ExitCode;
 use clap::{ArgMatches, Command, FromArgMatches, Parser, builder::PossibleValuesParser};
 
 use super::args::Common;
+use super::console::Console;
+use super::facts::Facts;
+use super::output;
 
 /// The reason why a program stops early.
 #[derive(Debug)]
@@ -28,6 +31,13 @@ impl Failure {
     }
 }
 
+/// An error of the library: of the computation, unless the program says otherwise.
+impl From<bellerophon::Error> for Failure {
+    fn from(error: bellerophon::Error) -> Self {
+        Self::run(error)
+    }
+}
+
 /// The meaning of the common flags for a program.
 #[derive(Debug, Clone, Copy)]
 pub struct Defaults<'a> {
@@ -37,7 +47,12 @@ pub struct Defaults<'a> {
     pub threads: Option<usize>,
 }
 
-impl Defaults<'_> {
+impl<'a> Defaults<'a> {
+    /// Presets, the default first, and a thread per core.
+    pub const fn of(presets: &'a [&'static str]) -> Self {
+        Self { presets, threads: None }
+    }
+
     /// The command of a program, with its own defaults in the help.
     pub fn command<A: Parser>(&self) -> Command {
         let threads = self.threads.map_or("one per core".to_string(), |n| n.to_string());
@@ -59,7 +74,30 @@ pub fn run<A: Parser + Sync>(
     body: impl FnOnce(&A) -> Result<(), Failure> + Send,
 ) -> ExitCode {
     let matches = defaults.command::<A>().try_get_matches();
+    let body = |_: &Common, arguments: &A| body(arguments);
     matches.map_or_else(|error| misunderstood(&error), |m| run_parsed(defaults, &m, body))
+}
+
+/// As [`run`] for a program that ends with a report, which is printed for people and, with
+/// `--json`, as one JSON object.
+pub fn report<A: Parser + Sync>(
+    defaults: Defaults<'_>,
+    body: impl FnOnce(&A, &Console) -> Result<Facts, Failure> + Send,
+) -> ExitCode {
+    let matches = defaults.command::<A>().try_get_matches();
+    let body = |common: &Common, arguments: &A| reported(common, arguments, body);
+    matches.map_or_else(|error| misunderstood(&error), |m| run_parsed(defaults, &m, body))
+}
+
+fn reported<A>(
+    common: &Common,
+    arguments: &A,
+    body: impl FnOnce(&A, &Console) -> Result<Facts, Failure>,
+) -> Result<(), Failure> {
+    let console = Console::new(common.json);
+    let facts = body(arguments, &console)?;
+    facts.say(&console);
+    if common.json { output::print_json(&facts) } else { Ok(()) }
 }
 
 /// A program of a binary with several: its command, and what runs it with the parsed arguments.
@@ -75,6 +113,20 @@ impl Program {
         defaults: Defaults<'static>,
         body: fn(&A) -> Result<(), Failure>,
     ) -> Self {
+        let body = move |_: &Common, arguments: &A| body(arguments);
+        Self {
+            command: defaults.command::<A>().name(name),
+            run: Box::new(move |matches| run_parsed(defaults, matches, body)),
+        }
+    }
+
+    /// A program of a name, which [`report`] would run alone.
+    pub fn reporting<A: Parser + Sync + 'static>(
+        name: &'static str,
+        defaults: Defaults<'static>,
+        body: fn(&A, &Console) -> Result<Facts, Failure>,
+    ) -> Self {
+        let body = move |common: &Common, arguments: &A| reported(common, arguments, body);
         Self {
             command: defaults.command::<A>().name(name),
             run: Box::new(move |matches| run_parsed(defaults, matches, body)),
@@ -99,7 +151,7 @@ pub fn run_one(command: Command, programs: &[Program]) -> ExitCode {
 fn run_parsed<A: FromArgMatches + Sync>(
     defaults: Defaults<'_>,
     matches: &ArgMatches,
-    body: impl FnOnce(&A) -> Result<(), Failure> + Send,
+    body: impl FnOnce(&Common, &A) -> Result<(), Failure> + Send,
 ) -> ExitCode {
     let parsed = Common::from_arg_matches(matches)
         .and_then(|common| Ok((common, A::from_arg_matches(matches)?)));
@@ -113,7 +165,7 @@ fn run_parsed<A: FromArgMatches + Sync>(
         .num_threads(threads)
         .build()
         .map_err(|e| Failure::input(format!("--threads {threads}: {e}")))
-        .and_then(|pool| pool.install(|| body(&arguments)));
+        .and_then(|pool| pool.install(|| body(&common, &arguments)));
     status(outcome)
 }
 

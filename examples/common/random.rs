@@ -1,11 +1,18 @@
-//! Random data of the programs from a seeded generator.
+//! Random data of the programs from a seeded generator, and the generator of secrets.
 
-use rand::{CryptoRng, RngExt, SeedableRng};
+use rand::{CryptoRng, RngExt, SeedableRng, rngs::SysRng};
 use rand_chacha::ChaCha20Rng;
+
+use super::program::Failure;
 
 /// The generator of a seed.
 pub fn seeded(seed: u64) -> ChaCha20Rng {
     ChaCha20Rng::seed_from_u64(seed)
+}
+
+/// A generator for secrets, seeded by the system.
+pub fn fresh() -> Result<ChaCha20Rng, Failure> {
+    ChaCha20Rng::try_from_rng(&mut SysRng).map_err(Failure::run)
 }
 
 /// The numbers below `count` in random order.

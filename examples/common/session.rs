@@ -1,23 +1,19 @@
 //! One client and one server, and their report.
 
-use std::fmt::Display;
 use std::ops::RangeInclusive;
 
-use bellerophon::ckks::fbt::{PublishedIntegers, PublishedPaired};
 use bellerophon::lwe::{LweVec, PublishedValues};
-use bellerophon::{LutEngine, prelude::*};
-use rand::{SeedableRng, rngs::SysRng};
+use bellerophon::{Engine, prelude::*};
 use rand_chacha::ChaCha20Rng;
-use serde::Serialize;
 
 use super::args::{Common, Tables};
-use super::console::{Console, Stages};
-use super::memory::{human, peak_rss_bytes};
-use super::output::Report;
+use super::console::Stages;
+use super::facts::Facts;
+use super::output::{KEY_GENERATION, Report};
 use super::program::Failure;
+use super::random;
 use super::stats::Errors;
 
-const KEY_GENERATION: &str = "key generation";
 const ENCRYPTION: &str = "encryption";
 const DECRYPTION: &str = "decryption";
 
@@ -52,15 +48,14 @@ impl Session {
     /// Generates the keys of the client for the needs of the server.
     pub fn open(params: Params, needs: &Needs) -> Result<Self, Failure> {
         let mut stages = Stages::default();
-        let keys = stages.run(KEY_GENERATION, || {
+        let (client, keys) = stages.run(KEY_GENERATION, || -> bellerophon::Result<_> {
             let client = ClientKey::generate(&params)?;
             let keys = client.evaluation_keys(needs)?;
             Ok((client, keys))
-        });
-        let (client, keys) = keys.map_err(|e: bellerophon::Error| Failure::run(e))?;
+        })?;
         let key_bytes = keys.byte_len() as u64;
         stages.made(key_bytes);
-        let server = stages.run(SET_UP, || Evaluator::new(keys)).map_err(Failure::run)?;
+        let server = stages.run(SET_UP, || Evaluator::new(keys))?;
         Ok(Self { params, client, server, stages, key_bytes, sent_bytes: 0 })
     }
 
@@ -123,7 +118,7 @@ impl Session {
         encrypt: impl Fn(&ClientKey, &T, &mut ChaCha20Rng) -> bellerophon::Result<C>,
         ciphertext: impl Fn(&C) -> &Ciphertext,
     ) -> Result<Vec<C>, Failure> {
-        let mut rng = ChaCha20Rng::try_from_rng(&mut SysRng).map_err(Failure::run)?;
+        let mut rng = random::fresh()?;
         let client = &self.client;
         let encrypt_all = || vectors.iter().map(|v| encrypt(client, v, &mut rng)).collect();
         let encrypted: bellerophon::Result<Vec<C>> = self.stages.run(ENCRYPTION, encrypt_all);
@@ -140,7 +135,7 @@ impl Session {
         result: &Ciphertext,
         declared: impl Into<Declaration>,
     ) -> Result<Published, Failure> {
-        self.server.publish(result, declared).map_err(Failure::run)
+        Ok(self.server.publish(result, declared)?)
     }
 
     /// As [`publish`](Self::publish) for LWE values, with the standard deviation of their noise.
@@ -150,7 +145,7 @@ impl Session {
         range: RangeInclusive<f64>,
         noise: f64,
     ) -> Result<PublishedValues, Failure> {
-        results.publish(range, noise).map_err(Failure::run)
+        Ok(results.publish(range, noise)?)
     }
 
     /// The client decrypts a result.
@@ -160,40 +155,39 @@ impl Session {
 
     /// The client decrypts several vectors.
     pub fn decrypt_all(&mut self, results: &[Published]) -> Result<Vec<Vec<f64>>, Failure> {
-        let client = &self.client;
-        let decrypt = || results.iter().map(|result| client.decrypt(result)).collect();
-        let vectors: bellerophon::Result<_> = self.stages.run(DECRYPTION, decrypt);
-        vectors.map_err(Failure::run)
+        self.decrypt_parts(results, |client, result| client.decrypt(result))
     }
 
     /// The client decrypts vectors of integers.
     pub fn decrypt_integers(
         &mut self,
-        results: &[PublishedIntegers],
+        results: &[Published<IntVec>],
     ) -> Result<Vec<Vec<usize>>, Failure> {
-        let client = &self.client;
-        let decrypt = || results.iter().map(|result| client.decrypt_integers(result)).collect();
-        let vectors: bellerophon::Result<_> = self.stages.run(DECRYPTION, decrypt);
-        vectors.map_err(Failure::run)
+        self.decrypt_parts(results, |client, result| client.decrypt_integers(result))
     }
 
     /// The client decrypts vectors of up to twice as many values as there are slots.
     pub fn decrypt_paired(
         &mut self,
-        results: &[PublishedPaired],
+        results: &[Published<PairedVec>],
     ) -> Result<Vec<Vec<f64>>, Failure> {
-        let client = &self.client;
-        let decrypt = || results.iter().map(|result| client.decrypt_paired(result)).collect();
-        let vectors: bellerophon::Result<_> = self.stages.run(DECRYPTION, decrypt);
-        vectors.map_err(Failure::run)
+        self.decrypt_parts(results, |client, result| client.decrypt_paired(result))
     }
 
     /// The client decrypts LWE values, all parts in order.
     pub fn decrypt_values(&mut self, parts: &[PublishedValues]) -> Result<Vec<f64>, Failure> {
+        Ok(self.decrypt_parts(parts, |client, values| client.decrypt_values(values))?.concat())
+    }
+
+    fn decrypt_parts<P, V>(
+        &mut self,
+        parts: &[P],
+        decrypt: impl Fn(&ClientKey, &P) -> bellerophon::Result<V>,
+    ) -> Result<Vec<V>, Failure> {
         let client = &self.client;
-        let decrypt = || parts.iter().map(|values| client.decrypt_values(values)).collect();
-        let values: bellerophon::Result<Vec<_>> = self.stages.run(DECRYPTION, decrypt);
-        Ok(values.map_err(Failure::run)?.concat())
+        let all = || parts.iter().map(|part| decrypt(client, part)).collect();
+        let values: bellerophon::Result<_> = self.stages.run(DECRYPTION, all);
+        Ok(values?)
     }
 
     /// Work of the server on its own, in the clear.
@@ -221,6 +215,12 @@ impl Session {
         result.map_err(Failure::input)
     }
 
+    /// Notes the size of the result of the latest stage.
+    pub fn made(&mut self, ciphertext: &Ciphertext) {
+        let bytes = self.byte_len(ciphertext);
+        self.stages.made(bytes);
+    }
+
     /// Bytes of a ciphertext in memory.
     pub fn byte_len(&self, ciphertext: &Ciphertext) -> u64 {
         ciphertext.lattice().byte_len(self.params.ckks().lattice()) as u64
@@ -233,7 +233,7 @@ impl Session {
 
     /// The engine of the tables, as reports name it.
     pub fn engine(&self) -> &'static str {
-        self.server.engine().map_or("none", LutEngine::name)
+        self.server.engine().map_or("none", Engine::name)
     }
 
     /// Seconds of the server's work so far.
@@ -242,91 +242,48 @@ impl Session {
     }
 
     /// The report of a program that processed `n` values.
-    pub fn report(&self, n: usize, engine: &str, errors: &Errors) -> Report {
-        Report {
-            n,
-            preset: self.params.name().to_string(),
+    pub fn report(&self, n: usize, engine: &str, errors: &Errors) -> Facts {
+        Facts::of(Report {
             security_bits: self.params.security_bits(),
             engine: engine.to_string(),
-            keygen_s: self.stages.seconds(&[KEY_GENERATION]),
             eval_s: self.eval_s(),
-            max_abs_err: errors.max,
-            mean_abs_err: errors.mean,
             eval_key_bytes: self.key_bytes,
             ciphertext_bytes: self.sent_bytes,
-            peak_rss_bytes: peak_rss_bytes(),
-            threads: rayon::current_num_threads(),
-        }
+            ..Report::of(n, self.params.name(), &self.stages, errors)
+        })
+    }
+
+    /// The report of an operation on `n` values: beside that of every program, the server's seconds
+    /// per value, the fractions of correct results, encrypted and in the clear, and the stages.
+    pub fn outcome(
+        &self,
+        op: &str,
+        n: usize,
+        engine: &str,
+        errors: &Errors,
+        accuracy: [f64; 2],
+    ) -> Facts {
+        self.report(n, engine, errors)
+            .with("op", op)
+            .with("count", n)
+            .with("s_per_value", self.eval_s() / n.max(1) as f64)
+            .with("accuracy", accuracy[0])
+            .with("accuracy_clear", accuracy[1])
+            .stages(&self.stages)
     }
 }
 
 /// A preset for functions of whole vectors, adapted to vectors of `count` values: fewer slots take
 /// smaller matrices and fewer keys at the same security.
 pub fn params_for_vectors(preset: Preset, count: usize) -> Result<Params, Failure> {
-    let mut spec = preset.spec().map_err(Failure::run)?;
+    let mut spec = preset.spec()?;
     if let Some(functional) = &mut spec.functional {
         functional.slots = functional.slots.min(count.max(1).next_power_of_two());
     }
-    Params::new(spec).map_err(Failure::run)
+    Ok(Params::new(spec)?)
 }
 
 /// The requested preset.
 pub fn params(flags: &Common) -> Result<Params, Failure> {
-    Params::preset(flags.preset()?).map_err(Failure::run)
-}
-
-/// The report of programs that apply functions, beside the common fields.
-#[derive(Debug, Serialize)]
-pub struct Outcome<'a> {
-    #[serde(flatten)]
-    pub report: Report,
-    /// The name of the operation.
-    pub op: String,
-    /// The number of values.
-    pub count: usize,
-    /// The server's seconds per value.
-    pub s_per_value: f64,
-    /// The fraction of correct results, encrypted.
-    pub accuracy: f64,
-    /// The fraction of correct results for the same computation in the clear.
-    pub accuracy_clear: f64,
-    #[serde(serialize_with = "Stages::as_seconds")]
-    pub stages: &'a Stages,
-    #[serde(rename = "stage_bytes", serialize_with = "Stages::as_sizes")]
-    pub sizes: &'a Stages,
-}
-
-impl<'a> Outcome<'a> {
-    /// The outcome of an operation on `report.n` values.
-    pub fn new(session: &'a Session, report: Report, op: impl ToString, right: [f64; 2]) -> Self {
-        let [accuracy, accuracy_clear] = right;
-        let count = report.n;
-        let s_per_value = report.eval_s / count.max(1) as f64;
-        let stages = &session.stages;
-        let op = op.to_string();
-        Self { report, op, count, s_per_value, accuracy, accuracy_clear, stages, sizes: stages }
-    }
-
-    /// Prints the parameters.
-    pub fn say_parameters(&self, console: &Console) {
-        let Report { preset, security_bits, engine, threads, .. } = &self.report;
-        console.say(format_args!(
-            "preset {preset}, {security_bits:.1}-bit security, engine {engine}, {threads} threads\n"
-        ));
-    }
-
-    /// Prints errors, times and memory.
-    pub fn say_costs(&self, console: &Console, what: impl Display) {
-        let Report { max_abs_err: max, mean_abs_err: mean, peak_rss_bytes, .. } = &self.report;
-        console.errors(&Errors { max: *max, mean: *mean });
-        console.say(format_args!(
-            "server: {:.2} s, {:.2} ms for each of {} {what}",
-            self.report.eval_s,
-            1e3 * self.s_per_value,
-            self.count
-        ));
-        console.stages(self.stages);
-        let peak = peak_rss_bytes.map_or_else(|| "unknown".to_string(), human);
-        console.say(format_args!("{:28} {:>11} {peak:>12}", "peak memory", ""));
-    }
+    Ok(Params::preset(flags.preset()?)?)
 }

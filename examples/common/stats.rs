@@ -38,6 +38,22 @@ impl Errors {
     }
 }
 
+/// The share of results within a distance of the exact values.
+pub fn close(expected: &[f64], got: &[f64], distance: f64) -> f64 {
+    let close = expected.iter().zip(got).filter(|(e, g)| (*e - *g).abs() <= distance);
+    close.count() as f64 / got.len() as f64
+}
+
+/// The share of equal results.
+pub fn equal<T: PartialEq>(one: &[T], other: &[T]) -> f64 {
+    one.iter().zip(other).filter(|(a, b)| a == b).count() as f64 / one.len() as f64
+}
+
+/// Integers as real numbers.
+pub fn reals(integers: &[usize]) -> Vec<f64> {
+    integers.iter().map(|&k| k as f64).collect()
+}
+
 /// The right answer of a search for the value at `best` that returned the place `found`: `found` if
 /// the two values differ by at most `close`, since tied values have no order.
 pub fn right_place(values: &[f64], best: usize, found: usize, close: f64) -> usize {

@@ -20,8 +20,8 @@ impl Unit {
         Self { centre, half: (hi - centre).max(centre - lo) }
     }
 
-    /// The unit of a feature of a model with a constant of its own: the largest magnitude, about zero.
-    /// Values far from zero are centred, since they would be nearly a second constant.
+    /// The unit of a feature of a model with a constant of its own: the largest magnitude, about
+    /// zero. Values far from zero are centred, since they would be nearly a second constant.
     pub fn of_feature(values: impl Iterator<Item = f64>) -> Self {
         let ends = |[lo, hi]: [f64; 2], x: f64| [lo.min(x), hi.max(x)];
         let [lo, hi] = values.fold([f64::INFINITY, f64::NEG_INFINITY], ends);

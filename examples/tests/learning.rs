@@ -1,22 +1,22 @@
 //! What the programs in `examples/` compute in the clear: trees, clusters, networks, images.
 
-#[path = "../decision_tree/cart.rs"]
+#[path = "../apps/decision_tree/cart.rs"]
 mod cart;
-#[path = "../neural_layer/digits.rs"]
+#[path = "../apps/neural_layer/digits.rs"]
 mod digits;
-#[path = "../max_pooling/image.rs"]
+#[path = "../apps/max_pooling/image.rs"]
 mod image;
-#[path = "../digits/images.rs"]
+#[path = "../apps/digits/images.rs"]
 mod images;
-#[path = "../digits/integers.rs"]
+#[path = "../apps/digits/integers.rs"]
 mod integers;
-#[path = "../neural_layer/network.rs"]
+#[path = "../apps/neural_layer/network.rs"]
 mod network;
-#[path = "../decision_tree/plan.rs"]
+#[path = "../apps/decision_tree/plan.rs"]
 mod plan;
-#[path = "../kmeans/points.rs"]
+#[path = "../apps/kmeans/points.rs"]
 mod points;
-#[path = "../kmeans/score.rs"]
+#[path = "../apps/kmeans/score.rs"]
 mod score;
 
 use cart::{Limits, Node, Tree};

@@ -1,17 +1,20 @@
 //! The statistics of the program `statistics`, for columns that its client scales.
 
 #[allow(dead_code, reason = "the program uses all of it")]
-#[path = "../statistics/columns.rs"]
+#[path = "../apps/statistics/columns.rs"]
 mod columns;
 #[allow(dead_code, reason = "the program uses all of it")]
-#[path = "../statistics/moments.rs"]
+#[path = "../apps/statistics/moments.rs"]
 mod moments;
 
-use bellerophon::ckks::{
-    Interval, LevelGroup, ModulusChain, Params, ParamsSpec, Security,
-    approx::{Accuracy, Approximation, Function, Known},
-    simulator::Simulator,
-    statistics::Table,
+use bellerophon::{
+    circuits::{
+        approx::{Accuracy, Approximation, Function, Known},
+        statistics::Table,
+    },
+    ckks::{
+        Interval, LevelGroup, ModulusChain, Params, ParamsSpec, Security, simulator::Simulator,
+    },
 };
 use columns::{Columns, Origin};
 use common::data::{self, load_table, read_table};
@@ -91,7 +94,7 @@ fn check(data: &Columns, mean: f64, variance: f64) {
 }
 
 #[test]
-fn years_time_stamps_and_small_prices_are_right_without_flags() {
+fn years_times_and_prices_are_right_without_flags() {
     let years = columns(&column((1990..=2022).map(f64::from)), None).unwrap();
     assert_eq!((years.origin, years.ranges[0]), (Origin::Own, [1990.0, 2022.0]));
     check(&years, 2006.0, (33.0 * 33.0 - 1.0) / 12.0);

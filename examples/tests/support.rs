@@ -1,17 +1,19 @@
 //! The code that the programs in `examples/` share: arguments, tables, errors, output.
 
-#[path = "../table/entries.rs"]
+#[path = "../apps/table/entries.rs"]
 mod entries;
 
-use bellerophon::Preset;
+use bellerophon::{Dense, Preset};
 use clap::{FromArgMatches, Parser, ValueEnum};
 use common::args::{Common, Data, WITH_LOOKUPS, WITH_VALUES, parse_numbers, parse_range};
+use common::console::Stages;
 use common::data::{Column, generated, load, load_table, read_table};
+use common::facts::Facts;
 use common::function::Function;
 use common::memory;
 use common::output::{self, write_out};
 use common::program::{Defaults, Failure};
-use common::stats::{Errors, right_place, standardise};
+use common::stats::{Errors, close, equal, right_place, standardise};
 use common::text::decode;
 use common::unit::Unit;
 use entries::{Entries, Sbox};
@@ -51,7 +53,7 @@ fn arguments_are_read_in_both_spellings() {
     assert_eq!(flags.common.threads, Some(2));
     assert_eq!(flags.common.preset().unwrap(), Preset::Functions);
     let dense = parse(&["--preset", "functions-dense"]).unwrap();
-    assert_eq!(dense.common.preset().unwrap(), Preset::FunctionsDense);
+    assert_eq!(dense.common.preset().unwrap(), Preset::Dense(Dense::Functions));
     assert_eq!(parse(&[]).unwrap().common.preset().unwrap(), Preset::Functions);
 }
 
@@ -125,7 +127,7 @@ fn the_iris_table_is_there() {
 }
 
 #[test]
-fn columns_are_declared_in_ranges_that_do_not_depend_on_them() {
+fn declared_ranges_do_not_depend_on_columns() {
     for column in ["sepal_length", "sepal_width", "petal_length", "petal_width"] {
         let mut read = load(&data(&["--column", column]), "").unwrap();
         assert_eq!(read.declared(None).unwrap(), [0.0, 8.0]);
@@ -326,7 +328,7 @@ fn errors_are_compared_value_by_value() {
 }
 
 #[test]
-fn standardised_columns_have_mean_zero_and_deviation_one() {
+fn standardised_columns_have_mean_0_and_deviation_1() {
     let column = standardise(&[1.0, 2.0, 3.0, 6.0]).unwrap();
     assert_eq!((column.mean, column.deviation), (3.0, 3.5f64.sqrt()));
     let sum: f64 = column.values.iter().sum();
@@ -358,7 +360,7 @@ fn out_is_checked_before_and_written_once() {
     assert!(check_out(data(&["--out", &folder.display().to_string()])).is_err());
 
     let path = folder.join("new.csv");
-    write_out(&path, &[5.1, 3.0], &[0.25, 0.5], &[0.2501, 0.4999]).unwrap();
+    write_out(Some(&path), &[5.1, 3.0], &[0.25, 0.5], &[0.2501, 0.4999]).unwrap();
     let text = std::fs::read_to_string(&path).unwrap();
     assert_eq!(text, "input,expected,got\n5.1,0.25,0.2501\n3,0.5,0.4999\n");
     let same =
@@ -367,6 +369,32 @@ fn out_is_checked_before_and_written_once() {
     assert!(check_out(data(&["--out", &at("new.csv")])).is_ok());
     assert_eq!(std::fs::read_to_string(&path).unwrap(), text, "checking keeps what is there");
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn facts_are_one_object_in_order() {
+    let row = |k: usize| Facts::default().with("k", k).with("key_bytes", 2048 * k);
+    let mut stages = Stages::default();
+    stages.run("work", || ());
+    stages.made(5);
+    let facts = Facts::default()
+        .with("z", 0.5)
+        .with("a", "text")
+        .with("none", None::<f64>)
+        .rows("rows", (1..3).map(row))
+        .stages(&stages);
+    let text = serde_json::to_string(&facts).unwrap();
+    let begin = r#"{"z":0.5,"a":"text","none":null,"rows":[{"k":1,"key_bytes":2048},"#;
+    assert!(text.starts_with(begin), "{text}");
+    assert!(text.contains(r#""stages":{"work":"#), "{text}");
+    assert!(text.ends_with(r#""stage_bytes":{"work":5}}"#), "{text}");
+    assert_eq!([facts.number("z"), facts.number("a"), facts.number("b")], [Some(0.5), None, None]);
+}
+
+#[test]
+fn shares_count_close_and_equal_results() {
+    assert_eq!(close(&[1.0, 2.0, 3.0, 4.0], &[1.1, 2.5, 3.0, f64::NAN], 0.2), 0.5);
+    assert_eq!(equal(&[1, 2, 3, 4], &[1, 2, 0, 4]), 0.75);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Envelopes around bytes of any kind, made here from `docs/FORMAT.md` and not by the library.
 //!
-//! The hash at the end of an envelope keeps nearly all damage away from what stands behind it. A peer
-//! who means harm computes the hash; so does this module.
+//! The hash at the end of an envelope keeps nearly all damage away from what stands behind it. A
+//! peer who means harm computes the hash; so does this module.
 
 /// Bytes of a header.
 pub const HEADER: usize = 56;
@@ -37,8 +37,8 @@ fn stated(header: &[u8]) -> (u16, [u8; 32]) {
     (kind, header[16..48].try_into().expect("32 bytes"))
 }
 
-/// Envelopes one after the other, each with the object and the stated type and fingerprint, and the hash
-/// of the hashes behind the last.
+/// Envelopes one after the other, each with the object and the stated type and fingerprint, and the
+/// hash of the hashes behind the last.
 pub fn seal_set<'a>(envelopes: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
     let (mut bytes, mut hashes) = (Vec::new(), blake3::Hasher::new());
     for envelope in envelopes {
@@ -73,16 +73,16 @@ pub fn repair_set(bytes: &[u8]) -> Vec<u8> {
     seal_set(split_set(bytes))
 }
 
-/// Numbers of the parts of a list of keys: bytes of their fields, envelopes of each. Those of tables are as
-/// many as they say, and one.
+/// Numbers of the parts of a list of keys: bytes of their fields, envelopes of each. Those of
+/// tables are as many as they say, and one.
 const PARTS: [(usize, usize); 9] =
     [(0, 1), (8, 1), (0, 1), (4, 1), (0, 1), (36, 0), (0, 1), (0, 2), (0, 1)];
 
 /// The number of the first part that is no rotation.
 const SPECIAL: u32 = 4;
 
-/// A set of keys without its rotations, which are long: of bootstrapping, tables, bridges and functional
-/// bootstrapping only those that nothing else takes, which come last.
+/// A set of keys without its rotations, which are long: of bootstrapping, tables, bridges and
+/// functional bootstrapping only those that nothing else takes, which come last.
 ///
 /// # Panics
 /// If the set is none.

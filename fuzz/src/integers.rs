@@ -1,10 +1,13 @@
 //! Objects of encrypted integers and paired vectors: in one part of the slots, and in both.
 
-use bellerophon::ckks::{
-    self, Declaration, Evaluator,
-    fbt::{IntVec, PairedVec, ProvidedIntegers, SeededIntVec, SeededPairedVec},
-};
 use bellerophon::mlwe;
+use bellerophon::{
+    circuits::{
+        CircuitOps,
+        fbt::{IntVec, PairedVec, PublishExt, SeededIntVec, SeededPairedVec},
+    },
+    ckks::{self, Declaration, Evaluator, Provided},
+};
 
 use crate::{World, target::sample, world::rng};
 
@@ -32,13 +35,13 @@ fn fresh(world: &World, count: usize, limbs: usize) -> SeededPairedVec {
 }
 
 fn whole(world: &World, count: usize, limbs: usize) -> IntVec {
-    provided(world, count, limbs).into()
+    provided(world, count, limbs).into_inner()
 }
 
-fn provided(world: &World, count: usize, limbs: usize) -> ProvidedIntegers {
+fn provided(world: &World, count: usize, limbs: usize) -> Provided<IntVec> {
     let public = mlwe::PublicKey::generate(&world.secret, &mut rng(27));
     let (slots, (plain, _)) = (world.params.ckks(), world.paired(count, limbs));
-    ProvidedIntegers::encrypt(slots, &plain, (MODULUS, count), &public, &mut rng(28)).unwrap()
+    IntVec::provide(slots, &plain, MODULUS, count, &public, &mut rng(28)).unwrap()
 }
 
 fn evaluator(world: &World) -> Evaluator {
@@ -67,7 +70,7 @@ pub(crate) fn published_paired(world: &'static World) -> Vec<Vec<u8>> {
 pub(crate) fn integers(world: &'static World) -> Vec<Vec<u8>> {
     let of = |count| {
         let eval = evaluator(world);
-        let on = ckks::CkksOps::integers(&eval);
+        let on = CircuitOps::integers(&eval);
         sample(&world.params, &on.add_constant(&whole(world, count, 3), 1).unwrap())
     };
     counts(world).map(of).to_vec()

@@ -2,7 +2,8 @@
 //!
 //! A [`Target`] reads one type of object and writes again what it read; a [`trial`](trial::trial)
 //! gives it bytes and judges what happens. Everything is a fault but two outcomes: the bytes are
-//! refused, or they are those of an object, which is then written as the very same bytes. A fault is
+//! refused, or they are those of an object, which is then written as the very same bytes. A fault
+//! is
 //!
 //! * a panic,
 //! * more than a second, three times in a row,
@@ -11,11 +12,12 @@
 //! * an object that is written as other bytes than those that were read: then something of them was
 //!   silently ignored, or accepted in two spellings.
 //!
-//! The parameters are tiny ([`World`]), so that a trial takes microseconds; they keep all buffers below
-//! the size from which the ring maps them or keeps them for later, so that the heap is everything.
+//! The parameters are tiny ([`World`]), so that a trial takes microseconds; they keep all buffers
+//! below the size from which the ring maps them or keeps them for later, so that the heap is
+//! everything.
 //!
-//! Two programs share the list [`TARGETS`]: `replay`, on stable Rust, and `libfuzzer`, for cargo-fuzz.
-//! `docs/FUZZING.md` says how they are run.
+//! Two programs share the list [`TARGETS`]: `replay`, on stable Rust, and `libfuzzer`, for
+//! cargo-fuzz. `docs/FUZZING.md` says how they are run.
 #![forbid(unsafe_code)]
 
 mod bfv;
@@ -57,8 +59,8 @@ pub fn target(name: &str) -> Result<&'static Target, String> {
     })
 }
 
-/// What a target of cargo-fuzz does: the bytes as they are, and in an envelope that is right. A process
-/// has one target.
+/// What a target of cargo-fuzz does: the bytes as they are, and in an envelope that is right. A
+/// process has one target.
 ///
 /// # Panics
 /// For every fault.

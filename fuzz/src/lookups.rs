@@ -2,9 +2,9 @@
 
 use bellerophon::{
     ClientKey, Params, ParamsSpec, ckks,
+    lookup::{RingBridge, RingBridgeKeys, RingBridgeSpec, SeededRepackKey},
     lwe::{self, Encoding, Engine, LweVec, NtruRotation, NtruSpec, RgswGadget, SeededLookupKeys},
     mlwe::{KeyId, SecretKind, Security},
-    repack::{RingBridge, RingBridgeKeys, RingBridgeSpec, SeededRepackKey},
     ring::prime,
 };
 
@@ -14,8 +14,8 @@ use crate::{
     world::{rng, slots},
 };
 
-/// Coordinates of an LWE secret, beside tables of a degree: few, but as many where that is large that what a
-/// reader keeps of every polynomial is little beside it.
+/// Coordinates of an LWE secret, beside tables of a degree: few, but as many where that is large
+/// that what a reader keeps of every polynomial is little beside it.
 fn dimension(degree: usize) -> usize {
     (degree / 16).max(8)
 }
@@ -121,10 +121,10 @@ pub fn lwe_values(world: &'static World) -> Vec<Vec<u8>> {
 pub fn table_values(world: &'static World) -> Vec<Vec<u8>> {
     let [Tables { params, ring, .. }, _] = tables(world);
     let encoding = Encoding::new(3.0, 16.0).unwrap();
-    let (secret, messages) = ((ring, KeyId(7)), [-1.0, 0.25, 2.0]);
+    let (key, messages) = (KeyId(7), [-1.0, 0.25, 2.0]);
     let of = |count: usize| {
         let (messages, range) = (&messages[..count], -1.0..=2.0);
-        let values = LweVec::encrypt(params, secret, messages, encoding, range, &mut rng(35));
+        let values = LweVec::encrypt(params, ring, key, messages, encoding, range, &mut rng(35));
         sample(params, &values.unwrap())
     };
     vec![of(3), of(1)]
@@ -132,9 +132,9 @@ pub fn table_values(world: &'static World) -> Vec<Vec<u8>> {
 
 pub fn published_values(world: &'static World) -> Vec<Vec<u8>> {
     let [Tables { params, ring, .. }, _] = tables(world);
-    let (secret, encoding) = ((ring, KeyId(7)), Encoding::new(3.0, 16.0).unwrap());
-    let messages = [-1.0, 0.25, 2.0];
-    let values = LweVec::encrypt(params, secret, &messages, encoding, -1.0..=2.0, &mut rng(36));
+    let encoding = Encoding::new(3.0, 16.0).unwrap();
+    let (messages, range) = ([-1.0, 0.25, 2.0], -1.0..=2.0);
+    let values = LweVec::encrypt(params, ring, KeyId(7), &messages, encoding, range, &mut rng(36));
     vec![sample(params, &values.unwrap().publish(-2.0..=2.0, 1e-3).unwrap())]
 }
 

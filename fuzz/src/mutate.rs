@@ -79,7 +79,8 @@ impl Mutator {
         bytes
     }
 
-    /// The same for whole sets of envelopes: the changes are within some envelopes, and in their order.
+    /// The same for whole sets of envelopes: the changes are within some envelopes, and in their
+    /// order.
     pub fn set(&mut self, bytes: &[u8], other: &[u8]) -> Vec<u8> {
         let mut parts: Vec<Vec<u8>> =
             envelope::split_set(bytes).into_iter().map(<[u8]>::to_vec).collect();

@@ -2,7 +2,8 @@
 
 use bellerophon::{
     Bridge, Engine, Needs,
-    ckks::{KeyLevels, RankBootstrap, RankConversion, RankReduction, ReducingKeys, RingSwitch},
+    circuits::rank_bootstrap::RankBootstrap,
+    ckks::{KeyLevels, RankConversion, RankReduction, ReducingKeys, RingSwitch},
     mlwe::{RingConversion, RingSwitchKeys, SecretKey},
 };
 

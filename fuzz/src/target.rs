@@ -61,8 +61,8 @@ impl Memory {
 }
 
 impl Target {
-    /// Bytes whose envelope, or envelopes, are right whatever they hold; type and fingerprint are those
-    /// of a sample.
+    /// Bytes whose envelope, or envelopes, are right whatever they hold; type and fingerprint are
+    /// those of a sample.
     ///
     /// # Panics
     /// If the sample is none.

@@ -2,13 +2,14 @@
 
 use bellerophon::{
     Bridge, ClientKey, Engine, Error, EvaluationKeys, Needs, Params, Result,
-    ckks::{self, CkksOps, SeededCiphertext, bootstrap::BootstrapKeys, fbt},
+    circuits::{self, bootstrap::BootstrapKeys, fbt},
+    ckks::{self, CkksOps, SeededCiphertext},
     format::{Context, SecretBytes},
+    lookup::{RingBridgeKeys, SeededRepackKey},
     lwe,
     mlwe::{
         self, GaloisKey, KeySwitchKey, ModRaiseKey, PublicKey, RankReduceKey, RelinKeys, SecretKind,
     },
-    repack::{RingBridgeKeys, SeededRepackKey},
     ring::wire::SecretWire,
 };
 
@@ -18,20 +19,20 @@ use crate::{
     world::rng,
 };
 
-/// Secrets come with their transforms modulo every prime, two bytes of them with eight for each; they are
-/// read by their owner alone.
+/// Secrets come with their transforms modulo every prime, two bytes of them with eight for each;
+/// they are read by their owner alone.
 const TRANSFORMS: Memory = Memory { factor: 40, more: 0 };
 
-/// A parameter set is a few hundred bytes, from which the reader makes its tables: these are limited
-/// by what parameters may be, not by the length of their bytes.
+/// A parameter set is a few hundred bytes, from which the reader makes its tables: these are
+/// limited by what parameters may be, not by the length of their bytes.
 const TABLES: Memory = Memory { factor: 4, more: 64 << 20 };
 
-/// The batch code of a compact query is chosen by a table for the points that are asked for, at most
-/// `2^16`: 1.5 MiB.
+/// The batch code of a compact query is chosen by a table for the points that are asked for, at
+/// most `2^16`: 1.5 MiB.
 const BATCH: Memory = Memory { factor: 4, more: 2 << 20 };
 
-/// Rotations at a temporary rank, which is twice the rank here, have two masks for every body; a set of them
-/// brings the parameters of that rank.
+/// Rotations at a temporary rank, which is twice the rank here, have two masks for every body; a
+/// set of them brings the parameters of that rank.
 const HOISTED: Memory = Memory { factor: 5, more: 64 << 10 };
 
 /// LWE polynomials of eight coefficients take more than these.
@@ -100,7 +101,7 @@ pub static TARGETS: &[Target] = &[
     Target {
         memory: RANKS,
         ..target("rank_bootstrap", ranks::bootstraps, |w, b| {
-            object::<ckks::RankBootstrap, _>(&w.ranks().bootstrap, b)
+            object::<circuits::rank_bootstrap::RankBootstrap, _>(&w.ranks().bootstrap, b)
         })
     },
     Target {
@@ -135,17 +136,17 @@ pub static TARGETS: &[Target] = &[
         streamed::<fbt::SeededPairedVec, _>(&w.params, b)
     }),
     target("published_paired", integers::published_paired, |w, b| {
-        object::<fbt::PublishedPaired, _>(&w.params, b)
+        object::<ckks::Published<fbt::PairedVec>, _>(&w.params, b)
     }),
     target("integers", integers::integers, |w, b| object::<fbt::IntVec, _>(&w.params, b)),
     target("fresh_integers", integers::fresh_integers, |w, b| {
         streamed::<fbt::SeededIntVec, _>(&w.params, b)
     }),
     target("provided_integers", integers::provided_integers, |w, b| {
-        object::<fbt::ProvidedIntegers, _>(&w.params, b)
+        object::<ckks::Provided<fbt::IntVec>, _>(&w.params, b)
     }),
     target("published_integers", integers::published_integers, |w, b| {
-        object::<fbt::PublishedIntegers, _>(&w.params, b)
+        object::<ckks::Published<fbt::IntVec>, _>(&w.params, b)
     }),
     target("bootstrapping_keys", bootstrap_keys, |w, b| {
         object::<BootstrapKeys, _>(w.bootstrapper().raising(), b)

@@ -4,11 +4,11 @@ use std::sync::OnceLock;
 
 use bellerophon::{
     ClientKey, Needs, Params, ParamsSpec, bfv,
-    ckks::{
-        self, Encoder, Interval, LevelGroup, ModulusChain,
+    circuits::{
         bootstrap::{BootstrapSpec, Bootstrapper},
-        fbt::FbtSpec,
+        fbt::{EncoderExt, FbtSpec},
     },
+    ckks::{self, Encoder, Interval, LevelGroup, ModulusChain},
     mlwe::{self, KeyId, RelinStrategy, SecretKey, Security},
 };
 use rand::SeedableRng;

@@ -1,5 +1,5 @@
-//! Every type of the format is attacked, and every target is complete. A program of its own: tests of
-//! the library measure the heap.
+//! Every type of the format is attacked, and every target is complete. A program of its own: tests
+//! of the library measure the heap.
 
 use std::{collections::BTreeSet, fs, path::Path};
 

@@ -1,9 +1,10 @@
 //! Functions of ciphertexts against the same functions of `f64`.
 
 use crate::common::{World, max_error};
-use bellerophon_ckks::approx::{Accuracy, Approximation, Function, Known, Sign};
+use bellerophon_circuits::CircuitOps;
+use bellerophon_circuits::approx::{Accuracy, Approximation, Function, Known, Sign};
 use bellerophon_ckks::noise::slot_std;
-use bellerophon_ckks::{Ciphertext, CkksOps, ComposedOps, ErrorKind, Interval, KeyLevels};
+use bellerophon_ckks::{Ciphertext, CkksOps, ErrorKind, Interval, KeyLevels};
 
 /// `count` numbers over `[lo, hi]`, its ends among them.
 fn spread(world: &World, lo: f64, hi: f64, count: usize) -> Vec<f64> {
@@ -266,7 +267,7 @@ fn the_larger_of_a_vector_and_padding() {
 
 /// All values may lie where the sign is steepest outside the margin.
 #[test]
-fn signs_have_the_predicted_noise_where_they_are_steep() {
+fn steep_signs_have_the_predicted_noise() {
     let sign = Sign::new(1.0, 1.0 / 64.0, Accuracy::bits(6.0)).unwrap();
     let world = World::new(10, sign.levels(), KeyLevels::default().multiply(sign.levels()));
     let eval = world.evaluator();

@@ -4,21 +4,26 @@
 mod loops;
 
 use crate::common;
+use bellerophon_circuits::CircuitOps;
+use bellerophon_circuits::bootstrap::EvaluatorExt;
+use bellerophon_circuits::bootstrap::SimulatorExt;
 
 use std::sync::{Arc, LazyLock};
 
 use crate::common::{World, max_error, refusal, span};
-use bellerophon_ckks::{
-    Ciphertext, CiphertextMeta, CkksOps, Complex64, ComposedOps, Encoder, Error, ErrorKind,
-    Evaluator, Interval, KeyLevels, Params, ParamsSpec, Result, Security,
+use bellerophon_circuits::{
     approx::{Accuracy, Approximation, Function, Known, Sign},
     bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper},
     chebyshev::Chebyshev,
     diagonals::Diagonals,
     lintrans::{Giants, Hoisting, LinearOptions, LinearTransform},
     matrix::Packing,
-    noise::Noise,
     polynomial::{Monomial, Polynomial},
+};
+use bellerophon_ckks::{
+    Ciphertext, CiphertextMeta, CkksOps, Complex64, ComposedOps, Encoder, Error, ErrorKind,
+    Evaluator, Interval, KeyLevels, Params, ParamsSpec, Result, Security,
+    noise::Noise,
     simulator::{SimCiphertext, Simulator},
 };
 use bellerophon_mlwe::RelinStrategy;
@@ -39,7 +44,7 @@ fn spec() -> BootstrapSpec {
     BootstrapSpec { encode_ahead: false, ..BootstrapSpec::new(SLOTS) }
 }
 
-fn shadow() -> Simulator {
+fn simulator() -> Simulator {
     Simulator::new(&PARAMS).with_bootstrapping(BOOTSTRAPPER.clone()).unwrap()
 }
 
@@ -57,7 +62,7 @@ fn wave() -> Vec<f64> {
     (0..SLOTS).map(|i| 0.6 + 0.4 * (0.7 * i as f64).sin()).collect()
 }
 
-/// The ciphertext is what its shadow says, but for six deviations of the noise that both predict
+/// The ciphertext is what its simulator says, but for six deviations of the noise that both predict
 /// and what the bootstraps' approximations are off by: no program here takes more than the sum of
 /// three products, each of two bootstrapped values of magnitude at most 1.
 #[track_caller]
@@ -82,10 +87,11 @@ fn by_hand<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<Vec<A::Ciphertext>> {
 }
 
 #[test]
-fn a_program_that_bootstraps_has_the_account_of_its_shadow() {
-    let (shadow, one) = (shadow(), shadow());
-    let expected = by_hand(&shadow, &shadow.encrypt(&wave(), span(&wave()), 3).unwrap()).unwrap();
-    let report = shadow.report();
+fn bootstrapping_programs_have_their_shadows_account() {
+    let (simulator, one) = (simulator(), simulator());
+    let expected =
+        by_hand(&simulator, &simulator.encrypt(&wave(), span(&wave()), 3).unwrap()).unwrap();
+    let report = simulator.report();
     assert_eq!((report.bootstraps, report.lowest_level, report.failure), (5, Some(2), None));
     let each = BOOTSTRAPPER.spec().log2_failure;
     assert!((report.failures.log2() - each - 5f64.log2()).abs() < 1e-9);
@@ -124,9 +130,10 @@ fn totals<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<Vec<A::Ciphertext>> {
 #[test]
 fn bootstrapped_padding_is_zero() {
     let values = &wave()[..5];
-    let shadow = shadow();
-    let expected = totals(&shadow, &shadow.encrypt(values, span(values), 3).unwrap()).unwrap();
-    let (world, eval) = world(shadow.report().keys);
+    let simulator = simulator();
+    let expected =
+        totals(&simulator, &simulator.encrypt(values, span(values), 3).unwrap()).unwrap();
+    let (world, eval) = world(simulator.report().keys);
     let found = totals(&eval, &world.encrypt_span_at(values, 3)).unwrap();
     let (sum, top) = (values.iter().sum::<f64>(), BOOTSTRAPPER.output_level());
     for (i, (found, expected)) in found.iter().zip(&expected).enumerate() {
@@ -151,8 +158,8 @@ fn refusals_say_what_automatic_bootstraps_provide() {
             a.polynomial(x, &steep, None).map(drop).unwrap_err(),
         ]
     }
-    let shadow = shadow().with_auto_bootstrap().unwrap();
-    let expected = refused(&shadow, &shadow.encrypt(&wave(), span(&wave()), 5).unwrap());
+    let simulator = simulator().with_auto_bootstrap().unwrap();
+    let expected = refused(&simulator, &simulator.encrypt(&wave(), span(&wave()), 5).unwrap());
     let (world, eval) = world(BOOTSTRAPPER.keys().multiply(5));
     let eval = eval.with_auto_bootstrap().unwrap();
     assert_eq!(refused(&eval, &world.encrypt_span_at(&wave(), 5)), expected);
@@ -182,13 +189,14 @@ fn values_below_their_noise_are_bootstrapped() {
 fn shadows_fail_where_ciphertexts_do() {
     let (world, eval) = world(BOOTSTRAPPER.keys());
     let both = |values: &[f64], level: usize, refused: fn(&Error) -> bool| {
-        let shadow = shadow();
-        let expected =
-            shadow.bootstrap(&shadow.encrypt(values, span(values), level).unwrap()).unwrap_err();
+        let simulator = simulator();
+        let expected = simulator
+            .bootstrap(&simulator.encrypt(values, span(values), level).unwrap())
+            .unwrap_err();
         assert!(refused(&expected), "{expected}");
         let found = eval.bootstrap(&world.encrypt_span_at(values, level)).unwrap_err();
         assert_eq!(found, expected);
-        assert_eq!(shadow.report().failure.unwrap().error, expected);
+        assert_eq!(simulator.report().failure.unwrap().error, expected);
     };
     both(&[0.5], 1, |e| {
         e.op() == "bootstrap"
@@ -294,7 +302,7 @@ fn operations<A: CkksOps>(
         ),
         ("polynomial", a.polynomial(x, &p, None)),
         ("polynomials", {
-            a.polynomials(x, &[&p, &q], None).and_then(|both| a.add(&both[0], &both[1]))
+            a.polynomials(x, &[(&p, None), (&q, None)]).and_then(|both| a.add(&both[0], &both[1]))
         }),
         ("monomial", a.monomial(x, &m, None)),
         ("complex monomial", a.monomial(x, &complex, None)),
@@ -325,11 +333,12 @@ fn operations<A: CkksOps>(
     ]
 }
 
+/// Every operation that takes levels.
 #[test]
-fn every_operation_that_takes_levels_bootstraps_automatically() {
+fn operations_short_of_levels_bootstrap_automatically() {
     let (x, y) = (wave(), wave().into_iter().rev().collect::<Vec<_>>());
     let (least, top) = (BOOTSTRAPPER.input_level(), BOOTSTRAPPER.output_level());
-    let automatic = shadow().with_auto_bootstrap().unwrap();
+    let automatic = simulator().with_auto_bootstrap().unwrap();
     let inputs = [(&x[..], least), (&y, least), (&y[..4], least), (&x, top)];
     let on_shadow = |s: &Simulator| inputs.map(|(v, level)| s.encrypt(v, span(v), level).unwrap());
     let expected = operations(&automatic, &on_shadow(&automatic));
@@ -337,7 +346,7 @@ fn every_operation_that_takes_levels_bootstraps_automatically() {
     assert!(report.failure.is_none(), "{report}");
     assert!(report.bootstraps >= expected.len(), "{report}");
     // Nothing of it works, or can be worked with, otherwise.
-    let plain = shadow();
+    let plain = simulator();
     for (what, result) in operations(&plain, &on_shadow(&plain)) {
         assert!(result.is_err() || result.unwrap().metadata().level < least, "{what}");
     }
@@ -353,14 +362,14 @@ fn every_operation_that_takes_levels_bootstraps_automatically() {
 }
 
 #[test]
-fn operands_that_occur_several_times_are_bootstrapped_once() {
+fn repeated_operands_are_bootstrapped_once() {
     let (least, top) = (BOOTSTRAPPER.input_level(), BOOTSTRAPPER.output_level());
     let bootstraps = |program: fn(&Simulator, [&SimCiphertext; 3]) -> Result<SimCiphertext>| {
-        let shadow = shadow().with_auto_bootstrap().unwrap();
-        let [x, y, high] =
-            [least, least, top].map(|level| shadow.encrypt(&wave(), span(&wave()), level).unwrap());
-        program(&shadow, [&x, &y, &high]).unwrap();
-        shadow.report().bootstraps
+        let simulator = simulator().with_auto_bootstrap().unwrap();
+        let [x, y, high] = [least, least, top]
+            .map(|level| simulator.encrypt(&wave(), span(&wave()), level).unwrap());
+        program(&simulator, [&x, &y, &high]).unwrap();
+        simulator.report().bootstraps
     };
     assert_eq!(bootstraps(|a, [x, y, high]| a.dot(&[x, y, x], &[y, y, high])), 2);
     assert_eq!(
@@ -377,14 +386,14 @@ fn operands_that_occur_several_times_are_bootstrapped_once() {
     assert_eq!(bootstraps(|a, [x, ..]| a.dot(&[x], &[&x.clone()])), 2);
 }
 
-/// What has no shadow: encoded plaintexts, at any level.
+/// What has no simulator: encoded plaintexts, at any level.
 #[test]
 fn products_with_plaintexts_bootstrap_automatically() {
-    let shadow = shadow().with_auto_bootstrap().unwrap();
+    let simulator = simulator().with_auto_bootstrap().unwrap();
     let values: Vec<f64> = (0..SLOTS).map(|i| i as f64 / SLOTS as f64).collect();
-    let x = shadow.encrypt(&wave(), span(&wave()), 2).unwrap();
-    let expected = shadow.mul_values(&x, &values).unwrap();
-    let sums = shadow.dot_values(&[&x, &x], &[values.clone(), vec![0.5; SLOTS]]).unwrap();
+    let x = simulator.encrypt(&wave(), span(&wave()), 2).unwrap();
+    let expected = simulator.mul_values(&x, &values).unwrap();
+    let sums = simulator.dot_values(&[&x, &x], &[values.clone(), vec![0.5; SLOTS]]).unwrap();
     let (world, eval) = world(BOOTSTRAPPER.keys());
     let eval = eval.with_auto_bootstrap().unwrap();
     let encoder = Encoder::new(&world.params);

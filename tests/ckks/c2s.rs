@@ -3,10 +3,11 @@
 use crate::common;
 
 use crate::common::World;
-use bellerophon_ckks::dft::{C2sSpec, Coefficients, CoeffsToSlots, S2cSpec, SlotsToCoeffs};
-use bellerophon_ckks::lintrans::Giants;
+use bellerophon_circuits::dft;
+use bellerophon_circuits::dft::{C2sSpec, Coefficients, CoeffsToSlots, S2cSpec, SlotsToCoeffs};
+use bellerophon_circuits::lintrans::Giants;
 use bellerophon_ckks::{
-    Bounds, CiphertextMeta, Complex64, ErrorKind, Interval, KeyLevels, dft, noise::Noise,
+    Bounds, CiphertextMeta, Complex64, ErrorKind, Interval, KeyLevels, noise::Noise,
 };
 
 fn options(levels: usize, factor: f64) -> C2sSpec {

@@ -13,9 +13,10 @@
 //! code.
 
 use crate::common::{self, World, functional::functional, span};
-use bellerophon_ckks::{
-    Ciphertext, CkksOps, Complex64, ComposedOps, Evaluator, Interval, KeyLevels, Params,
-    ParamsSpec, Result, Security,
+use bellerophon_circuits::CircuitOps;
+use bellerophon_circuits::bootstrap::EvaluatorExt;
+use bellerophon_circuits::bootstrap::SimulatorExt;
+use bellerophon_circuits::{
     approx::{Accuracy, Approximation, Function, Known, Sign},
     bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper},
     chebyshev::Chebyshev,
@@ -24,6 +25,10 @@ use bellerophon_ckks::{
     fbt::{FbtInput, FbtSpec, PairedVec},
     lintrans::{Giants, Hoisting, LinearOptions, LinearTransform},
     polynomial::{Monomial, Polynomial},
+};
+use bellerophon_ckks::{
+    Ciphertext, CkksOps, Complex64, ComposedOps, Evaluator, Interval, KeyLevels, Params,
+    ParamsSpec, Result, Security,
     simulator::{SimCiphertext, Simulator},
 };
 
@@ -108,25 +113,20 @@ fn polynomial<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<Vec<A::Ciphertext>
     Ok(results)
 }
 
-fn power_basis<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<Vec<A::Ciphertext>> {
+fn monomials<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<Vec<A::Ciphertext>> {
     let p = Monomial::new(&[1.0, 1.0, 0.5, 0.125, 0.0, 0.25])?;
     let q = Monomial::complex(&[Complex64::I, Complex64::new(0.5, -0.5), Complex64::ONE])?;
-    let powers = a.power_basis(x, &[&p, &q])?;
-    Ok(vec![
-        a.monomial_in(&powers, &p, None)?,
-        a.monomial_in(&powers, &q, Some(a.params().scale() / 2.0))?,
-        a.monomial(x, &p, None)?,
-    ])
+    let mut results = a.monomials(x, &[(&p, None), (&q, Some(a.params().scale() / 2.0))])?;
+    results.push(a.monomial(x, &p, None)?);
+    Ok(results)
 }
 
-fn chebyshev_basis<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<Vec<A::Ciphertext>> {
+fn polynomials<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<Vec<A::Ciphertext>> {
     let p =
         |f: fn(f64) -> f64, degree| Polynomial::new(Chebyshev::interpolate(f, -1.25, 2.0, degree));
     let (p, q) = (p(f64::sin, 9), p(f64::exp, 6));
-    let powers = a.chebyshev_basis(x, &[&p, &q])?;
-    let mut results =
-        vec![a.polynomial_in(&powers, &p, None)?, a.polynomial_in(&powers, &q, None)?];
-    results.extend(a.polynomials(x, &[&p, &q], None)?);
+    let mut results = a.polynomials(x, &[(&p, None), (&q, Some(a.params().scale() / 4.0))])?;
+    results.extend(a.polynomials(x, &[(&q, None)])?);
     Ok(results)
 }
 
@@ -151,7 +151,7 @@ fn circuits_of_one_vector() {
     let params = common::params(8, LEVELS);
     let x: Vec<f64> = (0..128).map(|i| (0.7 * i as f64).sin()).collect();
     let circuits =
-        circuits![linear_transforms, polynomial, power_basis, chebyshev_basis, trace, functions];
+        circuits![linear_transforms, polynomial, monomials, polynomials, trace, functions];
     for Circuit { name, simulated, encrypted } in circuits {
         let simulator = Simulator::new(&params);
         let sx = simulator.encrypt(&x, span(&x), LEVELS).unwrap();
@@ -254,7 +254,7 @@ fn functional_bootstraps() {
     let input = FbtInput { range: Interval::real(-1.0, 1.0).unwrap(), both: false };
     // At the input level, and one level above it.
     for level in [f.bootstrapper.input_level(), f.bootstrapper.input_level() + 1] {
-        let simulator = f.shadow();
+        let simulator = f.simulator();
         let sx = simulator.encrypt(&x, span(&x), level).unwrap();
         let expected = simulator.functional_bootstrap(&sx, input, &functions).unwrap();
         let both = PairedVec::of_reals(&simulator, sx).unwrap();

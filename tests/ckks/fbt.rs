@@ -1,13 +1,15 @@
 //! Functional bootstrapping on toy rings: tables come out exact, errors lie within the prediction
 //! and not suspiciously far below it, in one half of the slots and in both.
 
+use bellerophon_circuits::CircuitOps;
+use bellerophon_circuits::bootstrap::EvaluatorExt;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
 use crate::common::functional::{Functional, functional};
-use bellerophon_ckks::bootstrap::BootstrapStage;
-use bellerophon_ckks::fbt::{FbtSpec, IntTable};
-use bellerophon_ckks::{CkksOps, ErrorKind};
+use bellerophon_circuits::bootstrap::BootstrapStage;
+use bellerophon_circuits::fbt::{FbtSpec, IntTable};
+use bellerophon_ckks::ErrorKind;
 use rand::RngExt;
 
 /// Applies tables to random integers and compares errors with predictions.

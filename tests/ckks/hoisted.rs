@@ -1,11 +1,14 @@
 //! Rotations by any step at a temporary rank (DPad-HE, Algorithm 2).
 
 use crate::common::{World, refusal, rotated};
+use bellerophon_circuits::CircuitOps;
+use bellerophon_circuits::{
+    diagonals::Diagonals,
+    lintrans::{Giants, Hoisting, LinearOptions, LinearTransform},
+};
 use bellerophon_ckks::{
     CkksOps, Complex64, ComposedOps, ErrorKind, EvaluationKeys, Evaluator, KeyLevels, LevelGroup,
     ModulusChain, Params, ParamsSpec, SecretKey, Security,
-    diagonals::Diagonals,
-    lintrans::{Giants, Hoisting, LinearOptions, LinearTransform},
 };
 use bellerophon_mlwe::{GaloisKeys, RankHoistedKeys};
 
@@ -97,7 +100,7 @@ fn steps_with_keys_of_their_own_take_those() {
 }
 
 #[test]
-fn sums_and_transforms_fall_back_to_the_temporary_rank() {
+fn sums_and_transforms_fall_back_to_temporary_ranks() {
     for rank in [1, 2] {
         let params = params(rank);
         let top = params.max_level();

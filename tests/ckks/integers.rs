@@ -3,7 +3,11 @@
 
 use crate::common::functional::{Functional, functional};
 use crate::common::refusal;
-use bellerophon_ckks::fbt::{FbtSpec, IntTable, IntVec};
+use bellerophon_circuits::CircuitOps;
+use bellerophon_circuits::bootstrap::EvaluatorExt;
+use bellerophon_circuits::bootstrap::SimulatorExt;
+use bellerophon_circuits::fbt::EncoderExt;
+use bellerophon_circuits::fbt::{FbtSpec, IntTable, IntVec};
 use bellerophon_ckks::{CkksOps, Encoder, ErrorKind};
 use rand::RngExt;
 
@@ -163,7 +167,7 @@ fn integers_become_reals_and_come_back() {
 #[test]
 fn the_simulator_says_it_beforehand() {
     let f = bytes();
-    let shadow = f.shadow();
+    let simulator = f.simulator();
     fn program<A: CkksOps>(
         a: &A,
         x: &IntVec<A::Ciphertext>,
@@ -176,15 +180,15 @@ fn the_simulator_says_it_beforehand() {
         let x = random(&f, count, 256);
         let ct = f.integers(&x, 256);
         let level = f.bootstrapper.input_level();
-        let plain = shadow.encrypt_integers(&x, 256, level).unwrap();
+        let plain = simulator.encrypt_integers(&x, 256, level).unwrap();
         let (found, predicted) =
-            (program(&f.eval, &ct).unwrap(), program(&shadow, &plain).unwrap());
+            (program(&f.eval, &ct).unwrap(), program(&simulator, &plain).unwrap());
         assert_eq!(found.values().inner().metadata(), *predicted.values().inner().metadata());
         assert_eq!(found.values().range(), predicted.values().range());
         let wanted: Vec<usize> = x.iter().map(|k| ((k * 5 + 1) % 256 * 4 + 17) % 256).collect();
         assert_eq!(f.decrypt(&found), wanted);
     }
-    let report = shadow.report();
+    let report = simulator.report();
     assert_eq!(report.functional, 2);
     assert!((report.failures.log2() + 127.0).abs() < 1e-9);
     assert!((f.eval.failures().log2() + 127.0).abs() < 1e-9);

@@ -1,9 +1,11 @@
 //! Logistic regression on one ciphertext against the same procedure on `f64`.
 
 use crate::common::{World, max_error, refusal};
+use bellerophon_circuits::learning::{
+    LogisticRegression, LogisticSpec, accuracy, area_under_curve,
+};
 use bellerophon_ckks::{
     ErrorKind, KeyLevels, LevelGroup, ModulusChain, Params, ParamsSpec, Security,
-    learning::{LogisticRegression, LogisticSpec, accuracy, area_under_curve},
 };
 
 /// A toy chain with levels for training and inference.

@@ -1,5 +1,5 @@
-//! Tests of the CKKS crate through its public interface, in one program that needs no optimisation.
-//! What they share serves the unit tests of the crate as well.
+//! Tests of the CKKS and circuits crates through their public interface, in one program that needs
+//! no optimisation. What they share serves their unit tests as well.
 
 mod approx;
 mod auto_bootstrap;

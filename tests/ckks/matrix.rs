@@ -1,14 +1,15 @@
 //! Products with encrypted vectors and matrices against the same in the clear.
 
 use crate::common;
+use bellerophon_circuits::CircuitOps;
 
 use crate::common::{World, refusal};
-use bellerophon_ckks::{
-    Ciphertext, CkksOps, Complex64, ErrorKind, KeyLevels, Params, SlotValue,
+use bellerophon_circuits::{
     diagonals::Diagonals,
     lintrans::{LinearOptions, LinearTransform},
     matrix::{Matrix, MatrixProduct, MatrixVector, Packing, transpose},
 };
+use bellerophon_ckks::{Ciphertext, CkksOps, Complex64, ErrorKind, KeyLevels, Params, SlotValue};
 
 type Rows = Vec<Vec<Complex64>>;
 
@@ -106,7 +107,7 @@ fn encrypted_matrices_times_encrypted_vectors() {
 }
 
 #[test]
-fn a_chain_of_matrices_alternates_between_rows_and_columns() {
+fn chained_matrices_alternate_by_rows_and_columns() {
     // 4 x 4 by rows leaves entries spread over blocks of 4: what 4 x 4 by columns takes.
     let shape = Packing::new(4, 4).unwrap();
     let keys = shape.keys_by_rows(4).and(&shape.keys_by_columns(2));
@@ -150,7 +151,7 @@ fn encrypted_square_matrices() {
 }
 
 fn transformed(params: &Params, m: &LinearTransform, x: &[Complex64]) -> (World, Ciphertext) {
-    let world = World::of(params.clone(), KeyLevels::default().transform(m), 6);
+    let world = World::of(params.clone(), m.keys(), 6);
     let ct = world.evaluator().transform(&world.encrypt_span(x), m).unwrap();
     (world, ct)
 }

@@ -1,16 +1,19 @@
 //! Noise bounded in the worst case, and results under flooding noise.
 
 use crate::common;
+use bellerophon_circuits::CircuitOps;
+use bellerophon_ckks::vectors::Vectors;
 
 use crate::common::{World, refusal, span};
+use bellerophon_circuits::{
+    chebyshev::Chebyshev,
+    polynomial::{Monomial, Polynomial},
+};
 use bellerophon_ckks::{
     Ciphertext, CiphertextMeta, CkksOps, Complex64, Encoder, ErrorKind, Interval, KeyLevels,
-    Result,
-    chebyshev::Chebyshev,
-    decrypt, decrypt_values,
+    Result, decrypt, decrypt_values,
     noise::Noise,
     noise_flooding::{Flooding, NoiseBound, Predicted, decrypt_flooded},
-    polynomial::{Monomial, Polynomial},
     simulator::{SimCiphertext, Simulator},
 };
 use bellerophon_mlwe::RelinStrategy;
@@ -31,11 +34,11 @@ fn bound_of(
     world: &World,
     program: impl Fn(&Simulator, &SimCiphertext) -> Result<SimCiphertext>,
 ) -> Result<NoiseBound> {
-    let shadow = Simulator::new(&world.params).worst_case();
+    let simulator = Simulator::new(&world.params).worst_case();
     let zeros = vec![0.0; world.params.max_slots()];
-    let x = shadow.encrypt(&zeros, span(&zeros), world.params.max_level())?;
-    let x = shadow.assume_range(x, Interval::real(-1.0, 1.0)?);
-    shadow.noise_bound(&program(&shadow, &x)?)
+    let x = simulator.encrypt(&zeros, span(&zeros), world.params.max_level())?;
+    let x = simulator.assume_range(x, Interval::real(-1.0, 1.0)?);
+    simulator.noise_bound(&program(&simulator, &x)?)
 }
 
 fn doubled<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
@@ -142,7 +145,7 @@ fn flooding_is_as_wide_as_stated() {
 /// The attack of Li and Micciancio, section 3: from a decrypted vector, the phase; from the phase,
 /// the key. Under flooding noise it comes to nothing.
 #[test]
-fn the_key_is_in_a_decryption_and_not_in_a_shared_result() {
+fn keys_are_in_decryptions_not_in_shared_results() {
     let world = World::new(10, 1, KeyLevels::default());
     let (params, n) = (&world.params, world.params.max_slots());
     let x = world.complex(n);
@@ -164,9 +167,9 @@ fn the_key_is_in_a_decryption_and_not_in_a_shared_result() {
     let decrypted: Vec<Complex64> = decrypt_values(params, &ct, &world.secret).unwrap();
     assert_eq!(ternary(&decrypted), params.lattice().spec().degree);
     let bound = {
-        let shadow = Simulator::new(params).worst_case();
-        let y = shadow.encrypt(&x, span(&x), params.max_level()).unwrap();
-        shadow.noise_bound(&y).unwrap()
+        let simulator = Simulator::new(params).worst_case();
+        let y = simulator.encrypt(&x, span(&x), params.max_level()).unwrap();
+        simulator.noise_bound(&y).unwrap()
     };
     let terms = Flooding::new(1, 30.0).unwrap();
     let mut rng = ChaCha20Rng::seed_from_u64(6);
@@ -207,9 +210,9 @@ fn what_has_no_bound_or_does_not_fit_it_is_refused() {
     assert!(refusal(&share(&short, &square, &terms)).is(&ErrorKind::Shape, "slots: need"));
     let three = a.square(&world.encrypt_span(&[0.5, 0.25, 1.0])).unwrap();
     let of_three = {
-        let shadow = Simulator::new(&world.params).worst_case();
-        let x = shadow.encrypt(&[1.0, -1.0, 0.0], span(&[1.0, -1.0, 0.0]), 2).unwrap();
-        shadow.noise_bound(&shadow.square(&x).unwrap()).unwrap()
+        let simulator = Simulator::new(&world.params).worst_case();
+        let x = simulator.encrypt(&[1.0, -1.0, 0.0], span(&[1.0, -1.0, 0.0]), 2).unwrap();
+        simulator.noise_bound(&simulator.square(&x).unwrap()).unwrap()
     };
     assert!(share(&three, &of_three, &terms).is_ok());
     let longer = a.with_len(three.clone(), 4).unwrap();
@@ -236,7 +239,7 @@ fn what_has_no_bound_or_does_not_fit_it_is_refused() {
     ));
 }
 
-/// An average does not become a bound by being shown to a shadow in the worst case, nor by an
+/// An average does not become a bound by being shown to a simulator in the worst case, nor by an
 /// operation of one, nor does a vector of other parameters.
 #[test]
 fn bounds_come_from_one_worst_case_alone() {
@@ -264,11 +267,11 @@ fn bounds_come_from_one_worst_case_alone() {
     refused(average.add(&x, &y));
     assert!(worst.report().failure.is_some());
 
-    // Powers that an average shadow made, in both bases.
+    // Polynomials of a vector of an average simulator, in both bases.
     let p = Monomial::new(&[0.0, 1.0, 1.0]).unwrap();
-    refused(worst.monomial_in(&average.power_basis(&x, &[&p]).unwrap(), &p, None));
+    refused(worst.monomial(&x, &p, None));
     let q = Polynomial::new(Chebyshev::new(-1.0, 1.0, vec![0.0, 1.0, 1.0]));
-    refused(worst.polynomial_in(&average.chebyshev_basis(&x, &[&q]).unwrap(), &q, None));
+    refused(worst.polynomials(&x, &[(&q, None)]).map(|mut all| all.remove(0)));
 
     let others = common::params(11, 2);
     let other = Simulator::new(&others).worst_case();
@@ -289,9 +292,9 @@ fn bounds_come_from_one_worst_case_alone() {
 fn bounds_belong_to_a_route() {
     let params = common::params(10, 2);
     let direct = Simulator::new(&params).worst_case();
-    let bound = |shadow: &Simulator| {
-        let x = shadow.encrypt(&[0.5, -0.5], span(&[0.5, -0.5]), 2).unwrap();
-        shadow.noise_bound(&shadow.square(&x).unwrap()).unwrap()
+    let bound = |simulator: &Simulator| {
+        let x = simulator.encrypt(&[0.5, -0.5], span(&[0.5, -0.5]), 2).unwrap();
+        simulator.noise_bound(&simulator.square(&x).unwrap()).unwrap()
     };
     let bound = bound(&direct);
     let lattice = params.lattice();
@@ -326,10 +329,10 @@ fn padding_counts_in_bounds() {
     let (x, w) = ([1000.0, 1000.05, 1000.1], [1.0, -1.0, 1.0, -1.0]);
     let found =
         program(&world.evaluator(), &world.encrypt_span(&x), &world.encrypt_span(&w)).unwrap();
-    let shadow = Simulator::new(&world.params).worst_case();
-    let [x, w] = [&x[..], &w[..]].map(|values| shadow.encrypt(values, span(values), 2).unwrap());
-    let y = program(&shadow, &x, &w).unwrap();
-    let bound = shadow.noise_bound(&y).unwrap();
+    let simulator = Simulator::new(&world.params).worst_case();
+    let [x, w] = [&x[..], &w[..]].map(|values| simulator.encrypt(values, span(values), 2).unwrap());
+    let y = program(&simulator, &x, &w).unwrap();
+    let bound = simulator.noise_bound(&y).unwrap();
     let n = world.params.max_slots();
     let expected: Vec<f64> = (0..n).map(|i| [0.0, -0.05, 0.1, 1000.0][i % 4]).collect();
     let measured = length(&world, &world.evaluator().repeated(found, n).unwrap(), &expected);
@@ -352,11 +355,11 @@ fn scales_that_pass_for_one_count_in_bounds() {
     let size = 2f64.powi(14);
     let x: Vec<f64> = (0..n).map(|i| if i % 3 == 0 { size } else { -size }).collect();
     let found = programs(&world.evaluator(), world.encrypt_span(&x), world.encrypt_span(&x));
-    let shadow = Simulator::new(&world.params).worst_case();
+    let simulator = Simulator::new(&world.params).worst_case();
     let shown =
-        [shadow.encrypt(&x, span(&x), 2).unwrap(), shadow.encrypt(&x, span(&x), 2).unwrap()];
+        [simulator.encrypt(&x, span(&x), 2).unwrap(), simulator.encrypt(&x, span(&x), 2).unwrap()];
     let [left, right] = shown;
-    let bounds = programs(&shadow, left, right).map(|y| shadow.noise_bound(&y).unwrap());
+    let bounds = programs(&simulator, left, right).map(|y| simulator.noise_bound(&y).unwrap());
     for (i, (found, bound)) in found.iter().zip(&bounds).enumerate() {
         let term = |j: usize| match i {
             0 => x[j] + x[j] * NEAR,
@@ -375,28 +378,28 @@ fn scales_that_pass_for_one_count_in_bounds() {
 #[test]
 fn bounds_count_the_error_of_the_whole_program() {
     let world = World::new(10, 5, KeyLevels::default());
-    let shadow = Simulator::new(&world.params).worst_case();
-    let x = shadow
+    let simulator = Simulator::new(&world.params).worst_case();
+    let x = simulator
         .encrypt(
             &vec![1.0; world.params.max_slots()],
             span(&vec![1.0; world.params.max_slots()]),
             5,
         )
         .unwrap();
-    let square = shadow.square(&x).unwrap();
-    let plain = shadow.noise_bound(&square).unwrap();
-    let stated = shadow.assume_range_with_padding(square, Interval::real(-1.0, 1.0).unwrap());
-    assert_eq!(shadow.noise_bound(&stated).unwrap().length(), plain.length());
+    let square = simulator.square(&x).unwrap();
+    let plain = simulator.noise_bound(&square).unwrap();
+    let stated = simulator.assume_range_with_padding(square, Interval::real(-1.0, 1.0).unwrap());
+    assert_eq!(simulator.noise_bound(&stated).unwrap().length(), plain.length());
     assert_eq!(stated.metadata().excess(), 0.0);
     let meta = stated.metadata().meta;
     let noise = Noise { total: f64::INFINITY, ..meta.noise };
-    let endless = shadow.with_metadata(stated, CiphertextMeta { noise, ..meta });
+    let endless = simulator.with_metadata(stated, CiphertextMeta { noise, ..meta });
     assert!(
-        refusal(&shadow.noise_bound(&endless))
+        refusal(&simulator.noise_bound(&endless))
             .is(&ErrorKind::Argument, "need a finite number of at least 0; state")
     );
     // No operation makes a number that is none of it.
-    let further = powers(&shadow, &endless).unwrap();
+    let further = powers(&simulator, &endless).unwrap();
     assert_eq!(further.metadata().noise(), f64::INFINITY);
     assert!(further.metadata().excess() > 0.0 && further.metadata().excess() < 1e-6);
 }

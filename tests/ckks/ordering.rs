@@ -1,19 +1,23 @@
 //! Sorting, selection and counting on encrypted vectors against the same on `f64`, and against a
-//! shadow.
+//! simulator.
 
 mod counts;
 
 use crate::common;
+use bellerophon_circuits::bootstrap::EvaluatorExt;
+use bellerophon_circuits::bootstrap::SimulatorExt;
 
 use std::sync::{Arc, LazyLock};
 
 use crate::common::{World, refusal};
-use bellerophon_ckks::{
-    Ciphertext, Complex64, ErrorKind, Evaluator, Interval, KeyLevels, Metadata, Params, ParamsSpec,
-    Result, Security,
+use bellerophon_circuits::{
     approx::{Accuracy, Sign},
     bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper},
     ordering::{Comparator, Order, OrderTask},
+};
+use bellerophon_ckks::{
+    Ciphertext, Complex64, ErrorKind, Evaluator, Interval, KeyLevels, Metadata, Params, ParamsSpec,
+    Result, Security,
     simulator::{SimCiphertext, Simulator},
 };
 
@@ -49,9 +53,9 @@ fn range() -> Interval {
     Interval::real(RANGE[0], RANGE[1]).unwrap()
 }
 
-fn shadow() -> Simulator {
-    let shadow = Simulator::new(&PARAMS).with_bootstrapping(BOOTSTRAPPER.clone()).unwrap();
-    shadow.with_auto_bootstrap().unwrap()
+fn simulator() -> Simulator {
+    let simulator = Simulator::new(&PARAMS).with_bootstrapping(BOOTSTRAPPER.clone()).unwrap();
+    simulator.with_auto_bootstrap().unwrap()
 }
 
 /// A world whose evaluator bootstraps automatically, with these keys beside those of bootstrapping.
@@ -73,8 +77,8 @@ fn encrypt(world: &World, values: &[f64]) -> Ciphertext {
     bellerophon_ckks::encrypt(&world.params, &plain, &world.secret, rng).unwrap()
 }
 
-fn on_shadow(shadow: &Simulator, values: &[f64]) -> SimCiphertext {
-    shadow.encrypt(values, range(), BOOTSTRAPPER.output_level()).unwrap()
+fn on_shadow(simulator: &Simulator, values: &[f64]) -> SimCiphertext {
+    simulator.encrypt(values, range(), BOOTSTRAPPER.output_level()).unwrap()
 }
 
 /// Values of the declared range: at random, with ties, sorted, reversed, constant, at its ends.
@@ -97,7 +101,7 @@ fn sorted(values: &[f64], order: Order) -> Vec<f64> {
     values
 }
 
-/// The program on ciphertexts and on the shadow: one account, and values that agree but for 16
+/// The program on ciphertexts and on the simulator: one account, and values that agree but for 16
 /// predicted deviations of the noise and what the approximations of the bootstraps are off by.
 /// Returns the values.
 #[track_caller]
@@ -105,10 +109,10 @@ fn agree(
     world: &World,
     found: &Ciphertext,
     expected: &SimCiphertext,
-    shadow: &Simulator,
+    simulator: &Simulator,
 ) -> Vec<f64> {
     assert_eq!(found.metadata(), *expected.metadata());
-    let bootstraps = shadow.report().bootstraps as f64;
+    let bootstraps = simulator.report().bootstraps as f64;
     let unit = found.meta().bounds.slots().bound().max(1.0);
     let allowed =
         16.0 * found.metadata().noise() + unit * bootstraps * BOOTSTRAPPER.approximation_error();
@@ -132,10 +136,11 @@ fn sorts_as_its_shadow_and_within_the_bound() {
     {
         let values = &data(&world, n)[kind];
         for order in ORDERS {
-            let shadow = shadow();
+            let simulator = simulator();
             let found = comparator.sort(&eval, &encrypt(&world, values), order).unwrap();
-            let expected = comparator.sort(&shadow, &on_shadow(&shadow, values), order).unwrap();
-            let found = agree(&world, &found, &expected, &shadow);
+            let expected =
+                comparator.sort(&simulator, &on_shadow(&simulator, values), order).unwrap();
+            let found = agree(&world, &found, &expected, &simulator);
             let error = common::max_error(&found, &sorted(values, order));
             assert!(
                 error <= WIDTH * comparator.error(OrderTask::Sort { len: n }) + 1e-6,
@@ -145,7 +150,7 @@ fn sorts_as_its_shadow_and_within_the_bound() {
     }
 }
 
-/// Every kind of data of every size on the shadow, which computes with the very polynomials.
+/// Every kind of data of every size on the simulator, which computes with the very polynomials.
 #[test]
 fn bounds_hold_for_all_data() {
     let world = World::new(9, 1, KeyLevels::default());
@@ -153,10 +158,10 @@ fn bounds_hold_for_all_data() {
         let bound = |stages: f64| WIDTH * stages + 1e-12;
         for n in SIZES {
             for values in data(&world, n) {
-                let shadow = shadow();
-                let x = on_shadow(&shadow, &values);
+                let simulator = simulator();
+                let x = on_shadow(&simulator, &values);
                 for order in ORDERS {
-                    let found = comparator.sort(&shadow, &x, order).unwrap().reals();
+                    let found = comparator.sort(&simulator, &x, order).unwrap().reals();
                     let error = common::max_error(&found, &sorted(&values, order));
                     assert!(
                         error <= bound(comparator.error(OrderTask::Sort { len: n })),
@@ -165,7 +170,7 @@ fn bounds_hold_for_all_data() {
                 }
                 let descending = sorted(&values, Order::Descending);
                 for k in [1, n / 2, n - 1, n].into_iter().filter(|&k| k > 0) {
-                    let y = comparator.top_k(&shadow, &x, k).unwrap();
+                    let y = comparator.top_k(&simulator, &x, k).unwrap();
                     assert_eq!((y.metadata().meta.len, y.metadata().meta.is_clear()), (k, true));
                     let error = common::max_error(&y.reals(), &descending[..k]);
                     assert!(
@@ -174,8 +179,10 @@ fn bounds_hold_for_all_data() {
                     );
                 }
                 let slots = x.metadata().meta.slots;
-                let (max, min) =
-                    (comparator.max(&shadow, &x).unwrap(), comparator.min(&shadow, &x).unwrap());
+                let (max, min) = (
+                    comparator.max(&simulator, &x).unwrap(),
+                    comparator.min(&simulator, &x).unwrap(),
+                );
                 for (found, expected) in [(max, descending[0]), (min, descending[n - 1])] {
                     let error = common::max_error(&found.reals(), &vec![expected; n]);
                     assert!(
@@ -188,7 +195,7 @@ fn bounds_hold_for_all_data() {
                 let next = descending.iter().find(|&&v| v < descending[0]);
                 if next.is_none_or(|next| descending[0] - next > 2.0 * comparator.margin() * WIDTH)
                 {
-                    let place = comparator.arg_max(&shadow, &x).unwrap().reals();
+                    let place = comparator.arg_max(&simulator, &x).unwrap().reals();
                     let expected = values.iter().position(|&v| v == descending[0]).unwrap() as f64;
                     assert!(place.len() == 1 && (place[0] - expected).abs() < 0.2, "{place:?}");
                 }
@@ -204,10 +211,10 @@ fn the_bound_of_an_exchange_is_reached() {
         let (mut most, mut least) = (0.0f64, 0.0f64);
         for i in 1..400 {
             let gap = WIDTH * comparator.margin() * f64::from(i) / 200.0;
-            let shadow = shadow();
-            let x = on_shadow(&shadow, &[0.1 - gap / 2.0, 0.1 + gap / 2.0]);
-            let y = comparator.max(&shadow, &x).unwrap().reals();
-            let z = comparator.sort(&shadow, &x, Order::Descending).unwrap().reals();
+            let simulator = simulator();
+            let x = on_shadow(&simulator, &[0.1 - gap / 2.0, 0.1 + gap / 2.0]);
+            let y = comparator.max(&simulator, &x).unwrap().reals();
+            let z = comparator.sort(&simulator, &x, Order::Descending).unwrap().reals();
             assert!((y[0] - z[0]).abs() < 1e-9 && (z[0] + z[1] - 0.2).abs() < 1e-9);
             let error = 0.1 + gap / 2.0 - y[0];
             (most, least) = (most.max(error), least.min(error));
@@ -226,39 +233,39 @@ fn selects_as_its_shadow() {
         .and(&OrderTask::Max { slots: SLOTS }.keys(level));
     let (world, eval) = world(keys);
     let values = [0.25, -0.5, 0.75, 0.75, 0.0, 0.3, 0.74, 0.1, -0.1, 0.2, -0.2];
-    let (shadow, x) = (shadow(), encrypt(&world, &values));
-    let v = on_shadow(&shadow, &values);
+    let (simulator, x) = (simulator(), encrypt(&world, &values));
+    let v = on_shadow(&simulator, &values);
     let found = COARSE.top_k(&eval, &x, 3).unwrap();
-    let found = agree(&world, &found, &COARSE.top_k(&shadow, &v, 3).unwrap(), &shadow);
+    let found = agree(&world, &found, &COARSE.top_k(&simulator, &v, 3).unwrap(), &simulator);
     assert!(
         common::max_error(&found, &[0.75, 0.75, 0.74])
             < WIDTH * COARSE.error(OrderTask::TopK { len: 11, k: 3 })
     );
     let found = COARSE.max(&eval, &x).unwrap();
-    let found = agree(&world, &found, &COARSE.max(&shadow, &v).unwrap(), &shadow);
+    let found = agree(&world, &found, &COARSE.max(&simulator, &v).unwrap(), &simulator);
     assert!(
         common::max_error(&found, &[0.75; 11])
             < WIDTH * COARSE.error(OrderTask::Max { slots: SLOTS })
     );
     let found = FINE.min(&eval, &x).unwrap();
-    let found = agree(&world, &found, &FINE.min(&shadow, &v).unwrap(), &shadow);
+    let found = agree(&world, &found, &FINE.min(&simulator, &v).unwrap(), &simulator);
     assert!(
         common::max_error(&found, &[-0.5; 11])
             < WIDTH * FINE.error(OrderTask::Max { slots: SLOTS })
     );
     let found = FINE.arg_max(&eval, &x).unwrap();
-    let found = agree(&world, &found, &FINE.arg_max(&shadow, &v).unwrap(), &shadow);
+    let found = agree(&world, &found, &FINE.arg_max(&simulator, &v).unwrap(), &simulator);
     assert!((found[0] - 2.0).abs() < 0.2, "{found:?}");
 }
 
-/// The keys that a function names are those that its shadow takes.
+/// The keys that a function names are those that its simulator takes.
 #[test]
 fn keys_are_those_of_the_shadow() {
     let level = BOOTSTRAPPER.output_level();
     let own = |run: &dyn Fn(&Simulator, &SimCiphertext)| {
-        let shadow = shadow();
-        run(&shadow, &on_shadow(&shadow, &[0.5; 13]));
-        shadow.report().keys
+        let simulator = simulator();
+        run(&simulator, &on_shadow(&simulator, &[0.5; 13]));
+        simulator.report().keys
     };
     let sort = own(&|a, x| drop(FINE.sort(a, x, Order::Ascending).unwrap()));
     let top = own(&|a, x| drop(FINE.top_k(a, x, 3).unwrap()));
@@ -295,10 +302,12 @@ fn noise_from_both_sides() {
     let mut squares = [0.0; 2];
     for _ in 0..6 {
         let values = &data(&world, SLOTS)[0];
-        let shadow = shadow();
+        let simulator = simulator();
         let found = FINE.sort(&eval, &encrypt(&world, values), Order::Ascending).unwrap();
-        let expected =
-            FINE.sort(&shadow, &on_shadow(&shadow, values), Order::Ascending).unwrap().reals();
+        let expected = FINE
+            .sort(&simulator, &on_shadow(&simulator, values), Order::Ascending)
+            .unwrap()
+            .reals();
         let errors = world.decrypt::<f64>(&found).into_iter().zip(&expected);
         squares[0] += errors.map(|(a, b)| (a - b).powi(2)).sum::<f64>() / SLOTS as f64;
         squares[1] += found.metadata().noise().powi(2);
@@ -316,26 +325,28 @@ fn noise_from_both_sides() {
 #[test]
 fn levels_are_those_stated() {
     let params = common::params(9, 24);
-    let shadow = Simulator::new(&params);
+    let simulator = Simulator::new(&params);
     let level = |y: &SimCiphertext| -> usize { 24 - y.metadata().level };
-    let x = shadow.encrypt(&[0.5, 0.25], range(), 24).unwrap();
+    let x = simulator.encrypt(&[0.5, 0.25], range(), 24).unwrap();
     let stage = COARSE.levels();
     assert_eq!(stage, 9);
-    assert_eq!(level(&COARSE.sort(&shadow, &x, Order::Ascending).unwrap()), stage + 2);
-    assert_eq!(level(&COARSE.max(&shadow, &x).unwrap()), stage + 2);
-    assert_eq!(level(&COARSE.count_below(&shadow, &x, 0.3).unwrap()), stage);
-    assert_eq!(level(&COARSE.histogram(&shadow, &x, &[-0.5, 0.3, 1.0]).unwrap()), stage + 1);
-    let x = shadow.encrypt(&[0.5, 0.25, 0.1, 0.0], range(), 24).unwrap();
-    let error = COARSE.sort(&shadow, &x, Order::Ascending).unwrap_err();
+    assert_eq!(level(&COARSE.sort(&simulator, &x, Order::Ascending).unwrap()), stage + 2);
+    assert_eq!(level(&COARSE.max(&simulator, &x).unwrap()), stage + 2);
+    assert_eq!(level(&COARSE.count_below(&simulator, &x, 0.3).unwrap()), stage);
+    assert_eq!(level(&COARSE.histogram(&simulator, &x, &[-0.5, 0.3, 1.0]).unwrap()), stage + 1);
+    let x = simulator.encrypt(&[0.5, 0.25, 0.1, 0.0], range(), 24).unwrap();
+    let error = COARSE.sort(&simulator, &x, Order::Ascending).unwrap_err();
     assert!(
         error.op() == "sort" && matches!(error.kind(), ErrorKind::OutOfLevels { .. }),
         "{error}"
     );
     // One bootstrap for every stage, and one on the way of every comparison of more levels.
     let bootstraps = |comparator: &Comparator, n| {
-        let shadow = self::shadow();
-        comparator.sort(&shadow, &on_shadow(&shadow, &vec![0.1; n]), Order::Ascending).unwrap();
-        shadow.report().bootstraps
+        let simulator = self::simulator();
+        comparator
+            .sort(&simulator, &on_shadow(&simulator, &vec![0.1; n]), Order::Ascending)
+            .unwrap();
+        simulator.report().bootstraps
     };
     assert_eq!(bootstraps(&COARSE, 16), COARSE.stages(OrderTask::Sort { len: 16 }) + 1);
     assert_eq!(bootstraps(&FINE, 16), 2 * COARSE.stages(OrderTask::Sort { len: 16 }));
@@ -410,13 +421,13 @@ fn nonsense_is_refused() {
 #[test]
 fn accounts_do_not_depend_on_values() {
     let metadata = |values: &[f64]| -> Vec<Metadata> {
-        let shadow = shadow();
-        let x = on_shadow(&shadow, values);
+        let simulator = simulator();
+        let x = on_shadow(&simulator, values);
         let results = [
-            FINE.sort(&shadow, &x, Order::Ascending),
-            FINE.arg_max(&shadow, &x),
-            FINE.median(&shadow, &x),
-            FINE.histogram(&shadow, &x, &[-0.5, 0.0, 1.0]),
+            FINE.sort(&simulator, &x, Order::Ascending),
+            FINE.arg_max(&simulator, &x),
+            FINE.median(&simulator, &x),
+            FINE.histogram(&simulator, &x, &[-0.5, 0.0, 1.0]),
         ];
         results.into_iter().map(|y| *y.unwrap().metadata()).collect()
     };
@@ -443,27 +454,27 @@ fn bootstraps_as_often_as_it_takes() {
     );
     let eval = world.evaluator().with_bootstrapping(bootstrapper.clone(), keys.unwrap()).unwrap();
     let eval = eval.with_auto_bootstrap().unwrap();
-    let shadow = Simulator::new(&world.params).with_bootstrapping(bootstrapper).unwrap();
-    let shadow = shadow.with_auto_bootstrap().unwrap();
+    let simulator = Simulator::new(&world.params).with_bootstrapping(bootstrapper).unwrap();
+    let simulator = simulator.with_auto_bootstrap().unwrap();
 
     let comparator = Comparator::of(Sign::of_degrees(1.0, 1.0 / 8.0, &[7, 7]).unwrap()).unwrap();
     let values = [0.5, -0.25, 0.125];
     let x = world.encrypt_span_at(&values, level);
-    let v = shadow.encrypt(&values, *x.range(), level).unwrap();
+    let v = simulator.encrypt(&values, *x.range(), level).unwrap();
     let width = x.range().hi() - x.range().lo();
     let found = comparator.sort(&eval, &x, Order::Ascending).unwrap();
-    let expected = comparator.sort(&shadow, &v, Order::Ascending).unwrap();
+    let expected = comparator.sort(&simulator, &v, Order::Ascending).unwrap();
     assert_eq!(found.metadata(), *expected.metadata());
     let found: Vec<f64> = world.decrypt(&found);
     assert!(common::max_error(&found, &expected.reals()) < 1e-4);
     let error = common::max_error(&found, &[-0.25, 0.125, 0.5]);
     assert!(error < width * comparator.error(OrderTask::Sort { len: 3 }), "{error:e}");
     let found = comparator.median(&eval, &x).unwrap();
-    let expected = comparator.median(&shadow, &v).unwrap();
+    let expected = comparator.median(&simulator, &v).unwrap();
     assert_eq!(found.metadata(), *expected.metadata());
     assert!(common::max_error(&world.decrypt::<f64>(&found), &expected.reals()) < 1e-3);
     let found = comparator.histogram(&eval, &x, &[-0.25, 0.0, 0.5]).unwrap();
-    let expected = comparator.histogram(&shadow, &v, &[-0.25, 0.0, 0.5]).unwrap();
+    let expected = comparator.histogram(&simulator, &v, &[-0.25, 0.0, 0.5]).unwrap();
     assert_eq!(found.metadata(), *expected.metadata());
     assert!(common::max_error(&world.decrypt::<f64>(&found), &expected.reals()) < 1e-3);
 }

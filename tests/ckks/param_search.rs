@@ -1,11 +1,11 @@
 //! Chosen parameters keep what they promise: precision from both sides, sizes, security.
 
 use crate::common::{World, max_error, span};
+use bellerophon_circuits::{approx::Accuracy, param_search::ProgramBounds};
 use bellerophon_ckks::paper::FullRnsHeaan;
 use bellerophon_ckks::{
     CkksOps, Encoder, ErrorKind, KeyLevels, Params, PublicKey, Security, encrypt_public,
 };
-use bellerophon_ckks::{approx::Accuracy, param_search::ProgramBounds};
 
 fn requirements(slots: usize, depth: usize, bits: f64) -> ProgramBounds {
     ProgramBounds {

@@ -1,8 +1,11 @@
 //! The noise that vectors carry against the error that is measured, from both sides, for every
-//! operation of evaluators that returns a ciphertext. Exact values are those of the shadow, which
-//! follows approximations too, so that what is left is the noise alone.
+//! operation of evaluators that returns a ciphertext. Exact values are those of the simulator,
+//! which follows approximations too, so that what is left is the noise alone.
 
 use crate::common;
+use bellerophon_circuits::CircuitOps;
+use bellerophon_circuits::bootstrap::EvaluatorExt;
+use bellerophon_circuits::bootstrap::SimulatorExt;
 
 use std::sync::Arc;
 
@@ -11,21 +14,22 @@ use crate::common::{
     functional::{Functional, functional},
     span,
 };
-use bellerophon_ckks::{
-    Ciphertext, CkksOps, Complex64, ComposedOps, Encoder, Interval, KeyLevels, Params, ParamsSpec,
-    Result, Security,
+use bellerophon_circuits::{
     approx::{Accuracy, Approximation, Function, Known, Sign},
     bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper},
     chebyshev::Chebyshev,
     diagonals::Diagonals,
-    encrypt_seeded,
     fbt::{FbtInput, FbtSpec, IntTable, IntVec, PairedVec, PeriodicFunction},
     learning::{LogisticRegression, LogisticSpec},
     lintrans::{Giants, Hoisting, LinearOptions, LinearTransform},
     matrix::{MatrixProduct, Packing},
     polynomial::{Monomial, Polynomial},
-    simulator::{SimCiphertext, Simulator},
     statistics::Table,
+};
+use bellerophon_ckks::{
+    Ciphertext, CkksOps, Complex64, ComposedOps, Encoder, Interval, KeyLevels, Params, ParamsSpec,
+    Result, Security, encrypt_seeded,
+    simulator::{SimCiphertext, Simulator},
 };
 use rand::RngExt;
 
@@ -45,8 +49,8 @@ const SHARP: f64 = 1.3;
 /// independent ones.
 const COMMON: f64 = 1.6;
 
-/// A value and its correction, which stem from the same operands: their errors, which partly cancel,
-/// are taken to be equal.
+/// A value and its correction, which stem from the same operands: their errors, which partly
+/// cancel, are taken to be equal.
 const RELATED: f64 = 3.0;
 
 /// Rotations whose noise is bounded by key switches of full digits.
@@ -131,14 +135,11 @@ fn operations<A: CkksOps>(
         ("transform by Horner's rule", INSIDE, transform(Hoisting::Single, Giants::Horner)),
         ("transform hoisted twice", INSIDE, transform(Hoisting::Double, Giants::Direct)),
         ("polynomial", AVERAGED, a.polynomial(u, &p, None)),
-        ("polynomials", AVERAGED, a.polynomials(u, &[&p, &q], None).map(|mut all| all.remove(1))),
-        ("polynomial_in", AVERAGED, {
-            a.chebyshev_basis(u, &[&p, &q]).and_then(|basis| a.polynomial_in(&basis, &q, None))
+        ("polynomials", AVERAGED, {
+            a.polynomials(u, &[(&p, None), (&q, None)]).map(|mut all| all.remove(1))
         }),
         ("monomial", AVERAGED, a.monomial(u, &m, None)),
-        ("monomial_in", AVERAGED, {
-            a.power_basis(u, &[&m]).and_then(|basis| a.monomial_in(&basis, &m, None))
-        }),
+        ("monomials", AVERAGED, a.monomials(u, &[(&m, None)]).map(|mut all| all.remove(0))),
         ("apply", AVERAGED, function(Function::from(Known::Inverse), -12.0)),
         ("apply a root", AVERAGED, function(Function::from(Known::Sqrt), -8.0)),
         ("apply an exponential", AVERAGED, function(Function::from(Known::Exp), -20.0)),
@@ -211,8 +212,12 @@ fn bootstraps<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Vec<Case<A::Ciphertext>> 
 }
 
 /// Statements of the caller, which have no noise of their own.
-const STATEMENTS: [&str; 8] = [
-    "bootstrap_automatically",
+const STATEMENTS: [&str; 12] = [
+    "refreshed",
+    "as_message",
+    "fused",
+    "single",
+    "stated",
     "assume_noise",
     "with_metadata",
     "with_origins",
@@ -286,15 +291,15 @@ fn every_operation() {
         let (x, y) = (signs(&world, SLOTS), signs(&world, SLOTS));
         let u: Vec<f64> = world.reals(SLOTS).iter().map(|v| 0.625 + 0.375 * v).collect();
         let inputs = [&x[..], &y, &u, &x[..400]];
-        let shadow = Simulator::new(&params);
-        let plain = inputs.map(|v| shadow.encrypt(v, span(v), LEVELS).unwrap());
+        let simulator = Simulator::new(&params);
+        let plain = inputs.map(|v| simulator.encrypt(v, span(v), LEVELS).unwrap());
         let in_range =
-            |z: SimCiphertext| shadow.assume_range(z, Interval::real(0.25, 1.0).unwrap());
+            |z: SimCiphertext| simulator.assume_range(z, Interval::real(0.25, 1.0).unwrap());
         let [px, py, pu, pp] = plain;
         let pu = in_range(pu);
-        let expected = operations(&shadow, [&px, &py, &pu, &pp]);
+        let expected = operations(&simulator, [&px, &py, &pu, &pp]);
         if run == 0 {
-            let keys = shadow.report().keys;
+            let keys = simulator.report().keys;
             world = World::of(params.clone(), keys, 7);
         }
         let eval = world.evaluator();
@@ -323,7 +328,7 @@ fn bootstrapping() -> (Functional, PeriodicFunction) {
 #[test]
 fn functional_bootstraps_and_integers() {
     let (f, tanh) = bootstrapping();
-    let (world, shadow, level) = (&f.world, f.shadow(), f.bootstrapper.input_level() + 1);
+    let (world, simulator, level) = (&f.world, f.simulator(), f.bootstrapper.input_level() + 1);
     let mut ratios = Ratios(vec![]);
     for _ in 0..4 {
         let random = |count: usize, p: usize| -> Vec<usize> {
@@ -332,12 +337,13 @@ fn functional_bootstraps_and_integers() {
         };
         let integers = [(1024, 4), (1024, 4), (1000, 16), (500, 4)].map(|(n, p)| (random(n, p), p));
         let u = world.reals(SLOTS);
-        let px = integers.each_ref().map(|(x, p)| shadow.encrypt_integers(x, *p, level).unwrap());
+        let px =
+            integers.each_ref().map(|(x, p)| simulator.encrypt_integers(x, *p, level).unwrap());
         let cx = integers.each_ref().map(|(x, p)| f.integers_at(x, *p, level));
-        let pu = shadow.encrypt(&u, span(&u), level).unwrap();
-        let pu = PairedVec::of_reals(&shadow, pu).unwrap();
+        let pu = simulator.encrypt(&u, span(&u), level).unwrap();
+        let pu = PairedVec::of_reals(&simulator, pu).unwrap();
         let cu = PairedVec::of_reals(&f.eval, world.encrypt_span_at(&u, level)).unwrap();
-        let expected = functional_operations(&shadow, px.each_ref(), (&pu, &tanh));
+        let expected = functional_operations(&simulator, px.each_ref(), (&pu, &tanh));
         let found = functional_operations(&f.eval, cx.each_ref(), (&cu, &tanh));
         ratios.count(world, &found, &expected, |x: &Ciphertext| x.metadata().noise());
     }
@@ -358,28 +364,31 @@ fn returning<'s>(source: &'s str, start: &'s str, ciphertext: &'s str) -> Vec<&'
 #[test]
 fn no_operation_is_left_out() {
     let source = concat!(
+        include_str!("../../crates/ckks/src/vectors.rs"),
         include_str!("../../crates/ckks/src/ops.rs"),
-        include_str!("../../crates/ckks/src/composed_ops.rs")
+        include_str!("../../crates/ckks/src/composed_ops.rs"),
+        include_str!("../../crates/circuits/src/circuit_ops.rs")
     );
     let params = common::params(10, LEVELS);
-    let shadow = Simulator::new(&params);
+    let simulator = Simulator::new(&params);
     let [x, y] =
-        [&[1.0; SLOTS][..], &[1.0; 400]].map(|v| shadow.encrypt(v, span(v), LEVELS).unwrap());
+        [&[1.0; SLOTS][..], &[1.0; 400]].map(|v| simulator.encrypt(v, span(v), LEVELS).unwrap());
     let mut measured: Vec<&str> =
-        operations(&shadow, [&x, &x, &x, &y]).iter().map(|c| c.0).collect();
-    measured.extend(bootstraps(&shadow, &x).iter().map(|case| case.0));
+        operations(&simulator, [&x, &x, &x, &y]).iter().map(|c| c.0).collect();
+    measured.extend(bootstraps(&simulator, &x).iter().map(|case| case.0));
     let (f, tanh) = bootstrapping();
-    let (shadow, level) = (f.shadow(), f.bootstrapper.input_level() + 1);
+    let (simulator, level) = (f.simulator(), f.bootstrapper.input_level() + 1);
     let integers = [(1024, 4), (1024, 4), (1000, 16), (500, 4)]
-        .map(|(n, p)| shadow.encrypt_integers(&vec![1; n], p, level).unwrap());
-    let u = PairedVec::of_reals(&shadow, shadow.encrypt(&[1.0], span(&[1.0]), level).unwrap());
-    let cases = functional_operations(&shadow, integers.each_ref(), (&u.unwrap(), &tanh));
+        .map(|(n, p)| simulator.encrypt_integers(&vec![1; n], p, level).unwrap());
+    let u =
+        PairedVec::of_reals(&simulator, simulator.encrypt(&[1.0], span(&[1.0]), level).unwrap());
+    let cases = functional_operations(&simulator, integers.each_ref(), (&u.unwrap(), &tanh));
     measured.extend(cases.iter().map(|case| case.0));
     let operations = returning(source, "\n    fn ", "Self::Ciphertext");
     for name in &operations {
         assert!(STATEMENTS.contains(name) || measured.contains(name), "{name} is not measured");
     }
-    let source = include_str!("../../crates/ckks/src/circuits/fbt/integers.rs");
+    let source = include_str!("../../crates/circuits/src/fbt/integers.rs");
     let of_integers = returning(source, "\n    pub fn ", "A::Ciphertext");
     for name in &of_integers {
         let full = format!("integers: {name}");
@@ -397,17 +406,17 @@ fn operations_on_plaintexts() {
     let mut ratios = Ratios(vec![]);
     for _ in 0..6 {
         let (x, y) = (signs(&world, SLOTS), signs(&world, SLOTS));
-        let shadow = Simulator::new(&params);
-        let [px, py] = [&x, &y].map(|v| shadow.encrypt(v, span(v), 3).unwrap());
+        let simulator = Simulator::new(&params);
+        let [px, py] = [&x, &y].map(|v| simulator.encrypt(v, span(v), 3).unwrap());
         let [cx, cy] = [&x, &y].map(|v| world.encrypt_span(v));
         let plain = encoder.encode(&y, span(&y), params.scale(), params.limbs_at(3)).unwrap();
         let factor = encoder.encode_factor(&y, span(&y), SLOTS, 3).unwrap();
         let seeded = encrypt_seeded(&params, &plain, &world.secret, &mut *world.rng.borrow_mut());
         let expected = [
             ("encrypt_seeded", SHARP, Ok(py.clone())),
-            ("add_plain", SHARP, shadow.add_values(&px, &y)),
-            ("mul_plain", SHARP, shadow.mul_values(&px, &y)),
-            ("dot_plain", SHARP, shadow.dot_values(&[&px, &py], &[y.clone(), y.clone()])),
+            ("add_plain", SHARP, simulator.add_values(&px, &y)),
+            ("mul_plain", SHARP, simulator.mul_values(&px, &y)),
+            ("dot_plain", SHARP, simulator.dot_values(&[&px, &py], &[y.clone(), y.clone()])),
         ];
         let found = [
             ("encrypt_seeded", SHARP, seeded.and_then(|seeded| seeded.expand(&params))),
@@ -454,12 +463,12 @@ fn whole_computations() {
         let rows: Vec<Vec<f64>> = (0..60).map(|_| world.reals(5)).collect();
         let labels: Vec<bool> = rows.iter().map(|row| row[0] > row[1]).collect();
         let table = regression().pack_training(&rows, &labels).unwrap();
-        let shadow = Simulator::new(&params);
+        let simulator = Simulator::new(&params);
         let inputs = [&x, &vector, &matrix, &table];
-        let plain = inputs.map(|v| shadow.encrypt(v, span(v), LEVELS).unwrap());
-        let expected = compositions(&shadow, plain.each_ref());
+        let plain = inputs.map(|v| simulator.encrypt(v, span(v), LEVELS).unwrap());
+        let expected = compositions(&simulator, plain.each_ref());
         if run == 0 {
-            world = World::of(params.clone(), shadow.report().keys, 7);
+            world = World::of(params.clone(), simulator.report().keys, 7);
         }
         let found = inputs.map(|v| world.encrypt_span(v));
         let found = compositions(&world.evaluator(), found.each_ref());
@@ -482,11 +491,11 @@ fn bootstrapped_vectors() {
         &mut *world.rng.borrow_mut(),
     );
     let eval = world.evaluator().with_bootstrapping(bootstrapper.clone(), keys.unwrap()).unwrap();
-    let shadow = Simulator::new(&params).with_bootstrapping(bootstrapper.clone()).unwrap();
+    let simulator = Simulator::new(&params).with_bootstrapping(bootstrapper.clone()).unwrap();
     let mut ratios = Ratios(vec![]);
     for _ in 0..8 {
         let x = world.reals(1 << 4);
-        let expected = bootstraps(&shadow, &shadow.encrypt(&x, span(&x), 2).unwrap());
+        let expected = bootstraps(&simulator, &simulator.encrypt(&x, span(&x), 2).unwrap());
         let found = bootstraps(&eval, &world.encrypt_span_at(&x, 2));
         // Beside the noise, the excess counts what the approximation is off by.
         ratios.count(&world, &found, &expected, |x| x.metadata().excess());

@@ -1,13 +1,18 @@
 //! Results as they leave a server: nothing is said of them but what their program declares.
 
 use crate::common::{World, functional::functional, max_error};
-use bellerophon_ckks::{
-    Ciphertext, CkksOps, Declaration, ErrorKind, Evaluator, Interval, KeyLevels, Published,
+use bellerophon_circuits::CircuitOps;
+use bellerophon_circuits::bootstrap::SimulatorExt;
+use bellerophon_circuits::fbt::PublishExt;
+use bellerophon_circuits::{
     chebyshev::Chebyshev,
     fbt::{FbtSpec, IntVec, PairedVec},
-    noise::slot_std,
     polynomial::{Monomial, Polynomial},
-    simulator::Simulator,
+};
+use bellerophon_ckks::vectors::Vectors;
+use bellerophon_ckks::{
+    Ciphertext, CkksOps, Declaration, ErrorKind, Evaluator, Interval, KeyLevels, Published,
+    noise::slot_std, simulator::Simulator,
 };
 use bellerophon_ring::wire::Wire;
 
@@ -32,7 +37,7 @@ fn constants_of_the_server_do_not_show() {
             assert!(max_error(&found, &expected) < 1e-6);
             // One that is read again is the same, and its form has no more in it.
             let form = published.to_form(&world.params).unwrap();
-            let back = Published::from_form(&world.params, form).unwrap();
+            let back = <Published>::from_form(&world.params, form).unwrap();
             assert_eq!(back, published);
             assert_eq!(published.log2_noise(), -19);
             *published.as_ref().meta()
@@ -61,9 +66,8 @@ fn polynomials_of_the_server_do_not_show() {
     ];
     let results = secrets.map(|secret| {
         let polynomial = Monomial::new(secret).unwrap();
-        let powers = eval.power_basis(&x, &[&polynomial]).unwrap();
         // The product by itself has another scale at every level.
-        let y = eval.square(&eval.monomial_in(&powers, &polynomial, None).unwrap()).unwrap();
+        let y = eval.square(&eval.monomial(&x, &polynomial, None).unwrap()).unwrap();
         (y, values.map(|v| secret.iter().rev().fold(0.0, |sum, c| sum * v + c).powi(2)))
     });
     let found = |f: fn(&Ciphertext) -> u64| {
@@ -106,7 +110,7 @@ fn polynomials_of_the_server_do_not_show() {
 
 /// Integers and paired vectors of clients are admitted as reals are: by the declaration alone.
 #[test]
-fn admitted_integers_and_paired_vectors_are_told_apart_by_their_declaration_alone() {
+fn admitted_vectors_differ_by_declaration_alone() {
     let f = functional(10, FbtSpec::table(1 << 9, 16).unwrap(), 4);
     let (eval, low, high) = (&f.eval, f.bootstrapper.input_level(), f.world.params.max_level());
     let what = |error: bellerophon_ckks::Error, op: &str| {
@@ -116,7 +120,7 @@ fn admitted_integers_and_paired_vectors_are_told_apart_by_their_declaration_alon
     };
 
     // Integers, at two levels.
-    let foreseen = f.shadow().encrypt_integers(&[0; 3], 16, low).unwrap();
+    let foreseen = f.simulator().encrypt_integers(&[0; 3], 16, low).unwrap();
     let declared = Declaration::from(foreseen.values()).with_len(3);
     let inputs = [low, high].map(|level| f.integers_at(&[3, 15, 7], 16, level));
     let admit = |x: &IntVec| eval.admit_integers(x, 16, declared);
@@ -158,12 +162,12 @@ fn admitted_integers_and_paired_vectors_are_told_apart_by_their_declaration_alon
 /// Inputs of other ranges, noise, levels and scales are the same to the program, or refused before
 /// it: no refusal of an operation depends on what the client states.
 #[test]
-fn admitted_inputs_are_told_apart_by_their_declaration_alone() {
+fn admitted_inputs_differ_by_declaration_alone() {
     let world = World::new(10, 4, KeyLevels::default().multiply(4));
     let eval = world.evaluator();
     let unit = Interval::real(-1.0, 1.0).unwrap();
-    let shadow = Simulator::new(&world.params);
-    let foreseen = shadow.encrypt(&[0.0; 3], unit, 2).unwrap();
+    let simulator = Simulator::new(&world.params);
+    let foreseen = simulator.encrypt(&[0.0; 3], unit, 2).unwrap();
     let declared = Declaration::from(&foreseen).with_len(3).with_slots(4);
     let values = [0.25, -0.125, 0.0];
     let narrow = Interval::real(-0.125, 0.25).unwrap();
@@ -239,14 +243,14 @@ fn what_may_exceed_its_declaration_is_refused() {
     assert!(eval.publish(&x, Declaration::complex(1.0)).is_ok());
 }
 
-/// What a shadow of declared inputs foresees is a declaration that the result keeps.
+/// What a simulator of declared inputs foresees is a declaration that the result keeps.
 #[test]
 fn a_shadow_declares() {
     let world = World::new(10, 2, KeyLevels::default().multiply(2));
     let eval = world.evaluator();
     let unit = Interval::real(-1.0, 1.0).unwrap();
-    let shadow = Simulator::new(&world.params);
-    let foreseen = shadow.square(&shadow.encrypt(&[0.0; 3], unit, 2).unwrap()).unwrap();
+    let simulator = Simulator::new(&world.params);
+    let foreseen = simulator.square(&simulator.encrypt(&[0.0; 3], unit, 2).unwrap()).unwrap();
     let declared = Declaration::from(&foreseen);
     let y = eval.square(&world.encrypt_span(&[0.5, -1.0, 0.25])).unwrap();
     let published = eval.publish(&y, declared).unwrap();

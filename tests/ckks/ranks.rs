@@ -1,17 +1,20 @@
 //! The evaluator at module ranks above 1, products relinearized by every strategy (DPad-HE).
 
 use crate::common;
+use bellerophon_circuits::CircuitOps;
+use bellerophon_ckks::vectors::Vectors;
 
 use crate::common::{World, refusal, rotated, span};
+use bellerophon_circuits::{
+    chebyshev::Chebyshev,
+    diagonals::Diagonals,
+    lintrans::{LinearOptions, LinearTransform},
+    polynomial::Polynomial,
+};
 use bellerophon_ckks::{
     Ciphertext, CkksOps, Complex64, Encoder, ErrorKind, EvaluationKeys, Evaluator, Interval,
     KeyLevels, LevelGroup, ModulusChain, Params, ParamsSpec, PublicKey, RankConversion,
-    RankReduction, Security,
-    chebyshev::Chebyshev,
-    diagonals::Diagonals,
-    encrypt, encrypt_public,
-    lintrans::{LinearOptions, LinearTransform},
-    polynomial::Polynomial,
+    RankReduction, Security, encrypt, encrypt_public,
     simulator::{Simulator, min_level},
 };
 use bellerophon_mlwe::{RelinKeys, RelinStrategy, noise::measured, rank_schedule};
@@ -86,11 +89,11 @@ fn every_operation_at_every_rank() {
             }
             let transform =
                 LinearTransform::new(&params, &matrix, top, LinearOptions::default()).unwrap();
-            let shadow = Simulator::new(&params);
-            let any = shadow.encrypt(&[1.0], Interval::real(0.0, 1.0).unwrap(), top).unwrap();
-            let any = shadow.repeated(any, slots).unwrap();
-            shadow.transform(&any, &transform).unwrap();
-            let spec = shadow.report().keys.multiply(top).conjugate(top).rotate([1, -3], top);
+            let simulator = Simulator::new(&params);
+            let any = simulator.encrypt(&[1.0], Interval::real(0.0, 1.0).unwrap(), top).unwrap();
+            let any = simulator.repeated(any, slots).unwrap();
+            simulator.transform(&any, &transform).unwrap();
+            let spec = simulator.report().keys.multiply(top).conjugate(top).rotate([1, -3], top);
             let world = World::of(params.clone(), spec, 3);
             let eval = world.evaluator();
             let (x, y) = (world.reals(slots), world.reals(slots));
@@ -216,7 +219,7 @@ fn keys_of_another_route_are_refused() {
 }
 
 #[test]
-fn levels_beyond_the_chain_are_tried_along_the_same_route() {
+fn levels_beyond_the_chain_take_the_same_route() {
     for params in sets(4) {
         let route = |params: &Params| {
             let route = params.relin_strategy();
@@ -224,11 +227,11 @@ fn levels_beyond_the_chain_are_tried_along_the_same_route() {
             (route.factor(), route.raised().spec().rank, special)
         };
         let top = params.max_level();
-        let squares = |shadow: &Simulator, level: usize| {
-            assert_eq!(route(shadow.params()), route(&params));
-            let mut x = shadow.encrypt(&[1.0], span(&[1.0]), level)?;
+        let squares = |simulator: &Simulator, level: usize| {
+            assert_eq!(route(simulator.params()), route(&params));
+            let mut x = simulator.encrypt(&[1.0], span(&[1.0]), level)?;
             for _ in 0..top + 2 {
-                x = shadow.square(&x)?;
+                x = simulator.square(&x)?;
             }
             Ok(x)
         };

@@ -3,8 +3,8 @@
 use crate::common;
 
 use crate::common::World;
-use bellerophon_ckks::dft::{Coefficients, S2cSpec, SlotsToCoeffs};
-use bellerophon_ckks::lintrans::Giants;
+use bellerophon_circuits::dft::{Coefficients, S2cSpec, SlotsToCoeffs};
+use bellerophon_circuits::lintrans::Giants;
 use bellerophon_ckks::{Complex64, ErrorKind, Interval, KeyLevels, Params};
 
 /// All coefficients of the plaintext in units of the values.
@@ -62,8 +62,9 @@ fn every_slot_count_in_one_and_two_levels() {
     }
 }
 
+/// It is empty for real values.
 #[test]
-fn upper_half_is_empty_for_real_and_imaginary_for_complex_values() {
+fn upper_half_holds_the_imaginary_part() {
     let params = common::params(8, 3);
     let s2c = SlotsToCoeffs::new(&params, 32, options(2, 2f64.powi(44))).unwrap();
     let world = world(8, &s2c, params);
@@ -113,7 +114,7 @@ fn operands_above_below_and_shorter() {
 }
 
 #[test]
-fn values_that_may_wrap_are_refused_and_the_edge_is_not() {
+fn wrapping_values_are_refused_and_the_edge_is_not() {
     // q_0 has 55 bits: 2^54 is half of it.
     let params = common::params(8, 2);
     let s2c = SlotsToCoeffs::new(&params, 128, options(2, 2f64.powi(51))).unwrap();

@@ -1,18 +1,21 @@
 //! Neither errors nor `Debug` repeat plaintext values.
 
+use bellerophon_circuits::CircuitOps;
+use bellerophon_circuits::fbt::EncoderExt;
+use bellerophon_circuits::fbt::PublishExt;
 use bellerophon_testing::silence::{SECRETS, refused, silent};
 
 use crate::common::{World, functional::functional, span};
-use bellerophon_ckks::{
-    CkksOps, Complex64, Encoder, Interval, KeyLevels,
+use bellerophon_circuits::{
     chebyshev::Chebyshev,
     diagonals::Diagonals,
-    encrypt, encrypt_seeded,
     fbt::{FbtSpec, IntTable, IntVec, PairedVec, PeriodicFunction, SeededIntVec, SeededPairedVec},
     lintrans::{Hoisting, LinearOptions, LinearTransform},
     matrix::{Matrix, MatrixVector},
     polynomial::{Monomial, Polynomial},
-    simulator::Simulator,
+};
+use bellerophon_ckks::{
+    CkksOps, Complex64, Encoder, Interval, KeyLevels, encrypt, encrypt_seeded, simulator::Simulator,
 };
 
 #[test]
@@ -84,10 +87,10 @@ fn debug_repeats_no_value() {
         silent(
             &encoder.encode(&[secret], span(&[secret]), params.scale(), params.limbs()).unwrap(),
         );
-        let shadow = Simulator::new(params);
+        let simulator = Simulator::new(params);
         let range = Interval::real(-1e6, 1e6).unwrap();
-        let vector = shadow.encrypt(&[secret], span(&[secret]), 2).unwrap();
-        silent(&shadow.assume_range(vector, range));
+        let vector = simulator.encrypt(&[secret], span(&[secret]), 2).unwrap();
+        silent(&simulator.assume_range(vector, range));
     }
 }
 

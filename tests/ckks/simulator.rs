@@ -2,11 +2,10 @@
 //! that are needed, and errors of the size predicted.
 
 use crate::common;
+use bellerophon_circuits::CircuitOps;
 
 use crate::common::{World, refusal, span};
-use bellerophon_ckks::{
-    Ciphertext, CkksOps, Complex64, ComposedOps, Error, ErrorKind, EvaluationKeys, Evaluator,
-    Interval, KeyLevels, LevelGroup, Metadata, ModulusChain, Params, ParamsSpec, Result, Security,
+use bellerophon_circuits::{
     approx::{Accuracy, Approximation, Function, Known, Sign},
     chebyshev::Chebyshev,
     diagonals::Diagonals,
@@ -14,8 +13,12 @@ use bellerophon_ckks::{
     lintrans::{Giants, LinearOptions, LinearTransform},
     matrix::{Matrix, MatrixProduct, MatrixVector, Packing},
     polynomial::{Monomial, Polynomial},
-    simulator::{SimCiphertext, Simulator, min_level},
     statistics::Table,
+};
+use bellerophon_ckks::{
+    Ciphertext, CkksOps, Complex64, ComposedOps, Error, ErrorKind, EvaluationKeys, Evaluator,
+    Interval, KeyLevels, LevelGroup, Metadata, ModulusChain, Params, ParamsSpec, Result, Security,
+    simulator::{SimCiphertext, Simulator, min_level},
 };
 use proptest::{prelude::*, test_runner::RngSeed};
 use std::sync::LazyLock;
@@ -200,7 +203,7 @@ fn perform<A: CkksOps>(
                 Polynomial::new(Chebyshev::interpolate(f, -1.0, 1.0, degree))
             };
             let (p, q) = (p(f64::sin, degree), p(f64::exp, degree.div_ceil(2)));
-            let both = a.polynomials(x, &[&p, &q], None)?;
+            let both = a.polynomials(x, &[(&p, None), (&q, None)])?;
             a.add(&both[0], &both[1])
         }
         Step::Apply(function) => a.apply(&a.add_scalar(x, 3.0)?, &PREPARED.0[function]),
@@ -256,7 +259,7 @@ fn inputs<V>(encrypt: impl Fn(&[f64], usize) -> V) -> Vec<V> {
     ]
 }
 
-/// The world of a program with the keys that its shadow asked for.
+/// The world of a program with the keys that its simulator asked for.
 fn world(keys: KeyLevels) -> World {
     World::of(common::params(8, LEVELS), keys, 9)
 }
@@ -273,10 +276,10 @@ proptest! {
         steps in prop::collection::vec((step(), 0usize..4, 0usize..4), 1..14),
     ) {
         let params = common::params(8, LEVELS);
-        let shadow = Simulator::new(&params);
-        let plain = inputs(|x, level| shadow.encrypt(x, span(x), level).unwrap());
-        let (expected, failure) = program(&shadow, plain, &steps);
-        let report = shadow.report();
+        let simulator = Simulator::new(&params);
+        let plain = inputs(|x, level| simulator.encrypt(x, span(x), level).unwrap());
+        let (expected, failure) = program(&simulator, plain, &steps);
+        let report = simulator.report();
         prop_assert_eq!(report.failure.map(|f| f.error), failure.clone());
         let world = world(report.keys);
         let encrypted = inputs(|x, level| world.encrypt_span_at(x, level));
@@ -308,12 +311,13 @@ fn every_key<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
 }
 
 #[test]
-fn keys_are_those_that_are_used_at_the_levels_where_they_are() {
+fn keys_are_reported_at_the_levels_of_their_use() {
     let params = common::params(8, LEVELS);
-    let shadow = Simulator::new(&params);
+    let simulator = Simulator::new(&params);
     let x: Vec<f64> = (0..64).map(|i| (i as f64).cos()).collect();
-    let expected = every_key(&shadow, &shadow.encrypt(&x, span(&x), LEVELS).unwrap()).unwrap();
-    let report = shadow.report();
+    let expected =
+        every_key(&simulator, &simulator.encrypt(&x, span(&x), LEVELS).unwrap()).unwrap();
+    let report = simulator.report();
     let wanted = KeyLevels::default().multiply(5).conjugate(4).rotate([3], 5).rotate([62], 4);
     assert_eq!(report.keys, wanted.rotate([16, 32, 48], 3));
     assert_eq!((report.operations, report.key_switches), (7, 8));
@@ -354,9 +358,9 @@ fn on_both(
     on_ciphertexts: impl Fn(&Evaluator, &Ciphertext) -> Result<Vec<Ciphertext>>,
 ) {
     let params = common::params(9, levels);
-    let shadow = Simulator::new(&params);
-    let expected = on_vectors(&shadow, &shadow.encrypt(x, span(x), levels).unwrap()).unwrap();
-    let world = World::of(params, shadow.report().keys, 4);
+    let simulator = Simulator::new(&params);
+    let expected = on_vectors(&simulator, &simulator.encrypt(x, span(x), levels).unwrap()).unwrap();
+    let world = World::of(params, simulator.report().keys, 4);
     let found = on_ciphertexts(&world.evaluator(), &world.encrypt_span(x)).unwrap();
     assert_eq!(found.len(), expected.len());
     for (found, expected) in found.iter().zip(&expected) {
@@ -425,24 +429,24 @@ fn logistic_regression() {
 /// What a composed operation refuses by itself is a failure of the program, under its name.
 #[test]
 fn refusals_of_composed_operations_are_reported() {
-    let shadow = Simulator::new(&common::params(8, LEVELS));
-    let x = shadow.encrypt(&[0.5, 3.0], span(&[0.5, 3.0]), LEVELS).unwrap();
-    let refused = shadow.sign(&x, &PREPARED.1).unwrap_err();
+    let simulator = Simulator::new(&common::params(8, LEVELS));
+    let x = simulator.encrypt(&[0.5, 3.0], span(&[0.5, 3.0]), LEVELS).unwrap();
+    let refused = simulator.sign(&x, &PREPARED.1).unwrap_err();
     assert!(
         refused.op() == "sign" && refused.is(&ErrorKind::Domain, "outside the domain ["),
         "{refused}"
     );
-    let failure = shadow.report().failure.unwrap();
+    let failure = simulator.report().failure.unwrap();
     assert_eq!((failure.operation, failure.error), (1, refused));
     // An operation inside one that fails keeps its number and gets the name.
-    let shadow = Simulator::new(&common::params(8, LEVELS));
-    let x = shadow.encrypt(&[0.5, 1.0], span(&[0.5, 1.0]), 0).unwrap();
-    let refused = shadow.replicate_slot(&x, 1).unwrap_err();
+    let simulator = Simulator::new(&common::params(8, LEVELS));
+    let x = simulator.encrypt(&[0.5, 1.0], span(&[0.5, 1.0]), 0).unwrap();
+    let refused = simulator.replicate_slot(&x, 1).unwrap_err();
     assert!(
         refused.op() == "replicate_slot" && matches!(refused.kind(), ErrorKind::OutOfLevels { .. }),
         "{refused}"
     );
-    assert_eq!(shadow.report().failure.unwrap().error, refused);
+    assert_eq!(simulator.report().failure.unwrap().error, refused);
 }
 
 #[test]
@@ -450,31 +454,33 @@ fn failures_are_found_without_keys() {
     let params = common::params(8, LEVELS);
     let x: Vec<f64> = (0..64).map(|i| 1.5 + (i as f64).cos()).collect();
     // Levels: the sixth square of five.
-    let squares = |shadow: &Simulator, level: usize, count: usize| -> Result<SimCiphertext> {
-        let x = shadow.encrypt(&x[..], span(&x[..]), level)?;
-        (0..count).try_fold(x, |x, _| shadow.square(&x))
+    let squares = |simulator: &Simulator, level: usize, count: usize| -> Result<SimCiphertext> {
+        let x = simulator.encrypt(&x[..], span(&x[..]), level)?;
+        (0..count).try_fold(x, |x, _| simulator.square(&x))
     };
-    let shadow = Simulator::new(&params);
-    assert!(matches!(refusal(&squares(&shadow, 2, 3)).kind(), ErrorKind::OutOfLevels { .. }));
-    let failure = shadow.report().failure.unwrap();
+    let simulator = Simulator::new(&params);
+    assert!(matches!(refusal(&squares(&simulator, 2, 3)).kind(), ErrorKind::OutOfLevels { .. }));
+    let failure = simulator.report().failure.unwrap();
     assert_eq!(failure.operation, 3);
-    assert!(shadow.report().to_string().contains("operation 3 fails: square: needs 1 level(s)"));
+    assert!(simulator.report().to_string().contains("operation 3 fails: square: needs 1 level(s)"));
     // The first failure stays in the report.
     assert!(
-        shadow.add_scalar(&shadow.encrypt(&[1.0], span(&[1.0]), 0).unwrap(), f64::NAN).is_err()
+        simulator
+            .add_scalar(&simulator.encrypt(&[1.0], span(&[1.0]), 0).unwrap(), f64::NAN)
+            .is_err()
     );
-    assert_eq!(shadow.report().failure, Some(failure));
+    assert_eq!(simulator.report().failure, Some(failure));
     // Range: values up to 2.5 squared three times leave the 9 bits that level 0 has above the
     // scale, so that program needs a level more than it has products.
-    let shadow = Simulator::new(&params);
-    assert!(refusal(&squares(&shadow, 4, 4)).is(&ErrorKind::Range, "may reach at most"));
-    assert_eq!(min_level(&params, |shadow, level| squares(shadow, level, 2)), Ok(2));
-    assert_eq!(min_level(&params, |shadow, level| squares(shadow, level, 3)), Ok(4));
-    assert_eq!(min_level(&params, |shadow, level| squares(shadow, level, 4)), Ok(5));
+    let simulator = Simulator::new(&params);
+    assert!(refusal(&squares(&simulator, 4, 4)).is(&ErrorKind::Range, "may reach at most"));
+    assert_eq!(min_level(&params, |simulator, level| squares(simulator, level, 2)), Ok(2));
+    assert_eq!(min_level(&params, |simulator, level| squares(simulator, level, 3)), Ok(4));
+    assert_eq!(min_level(&params, |simulator, level| squares(simulator, level, 4)), Ok(5));
     // Beyond the chain; and a program that no chain helps.
-    let sixth = |shadow: &Simulator, level: usize| {
-        let x = shadow.assume_range(squares(shadow, level, 3)?, Interval::real(0.0, 1.0)?);
-        (0..3).try_fold(x, |x, _| shadow.square(&x))
+    let sixth = |simulator: &Simulator, level: usize| {
+        let x = simulator.assume_range(squares(simulator, level, 3)?, Interval::real(0.0, 1.0)?);
+        (0..3).try_fold(x, |x, _| simulator.square(&x))
     };
     assert_eq!(min_level(&params, sixth), Ok(6));
     let pairs = ModulusChain {
@@ -485,14 +491,14 @@ fn failures_are_found_without_keys() {
     };
     let pairs = ParamsSpec::from_chain(&pairs, 50, Security::Insecure).unwrap();
     assert_eq!(min_level(&Params::new(pairs).unwrap(), sixth), Ok(6));
-    let never = |shadow: &Simulator, level| {
-        shadow.add_scalar(&shadow.encrypt(&x, span(&x), level)?, f64::INFINITY)
+    let never = |simulator: &Simulator, level| {
+        simulator.add_scalar(&simulator.encrypt(&x, span(&x), level)?, f64::INFINITY)
     };
     assert!(refusal(&min_level(&params, never)).is(&ErrorKind::NotFinite, "the constant is NaN"));
     // Domains of polynomials.
     let p = Polynomial::new(Chebyshev::interpolate(f64::sqrt, 0.0, 1.0, 7));
-    let shadow = Simulator::new(&params);
-    let refused = shadow.polynomial(&shadow.encrypt(&x, span(&x), 5).unwrap(), &p, None);
+    let simulator = Simulator::new(&params);
+    let refused = simulator.polynomial(&simulator.encrypt(&x, span(&x), 5).unwrap(), &p, None);
     assert!(refusal(&refused).is(&ErrorKind::Domain, "outside the domain ["));
 }
 

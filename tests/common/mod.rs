@@ -6,7 +6,7 @@ use std::{
     sync::{LazyLock, OnceLock},
 };
 
-use bellerophon::{Engine, ErrorDistribution, ProgramBounds, mlwe::Security, prelude::*};
+use bellerophon::{ErrorDistribution, ProgramBounds, mlwe::Security, prelude::*};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -101,7 +101,7 @@ pub fn check_map(party: &Party, count: usize, f: fn(f64) -> f64, mean_bits: f64,
     let domain = -8.0..=8.0;
     let values = spread(count, -8.0, 8.0);
     let x = encrypt(client, &values, domain.clone());
-    let tables = Engine::from(server.engine().unwrap());
+    let tables = server.engine().unwrap();
     let request = MapRequest::new(f).over(domain.clone()).engines([tables]);
     let y = server.map_with(&x, &request).unwrap();
     assert_eq!((y.len(), y.level()), (count, client.params().lookups().unwrap().level_after()));

@@ -3,7 +3,7 @@
 
 use crate::common::{cases, encrypt, params_of, refusal};
 use bellerophon::prelude::*;
-use bellerophon::{Bridge, Engine, ErrorKind, LutEngine, Prediction};
+use bellerophon::{Bridge, Engine, ErrorKind, Prediction};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
@@ -127,7 +127,7 @@ fn corrections_take_the_index_error_away() {
 fn corrections_work_on_ntru() {
     for engines in cases([vec![Engine::Ntru], vec![Engine::Corrected, Engine::Ntru]], 1) {
         let mut w = world(Preset::ToyInsecure, &Needs::new().map_with(engines));
-        assert_eq!(w.server.engine(), Some(LutEngine::Ntru));
+        assert_eq!(w.server.engine(), Some(Engine::Ntru));
         let (mean, worst, _) = w.errors(f64::tanh, (-4.0, 4.0), 9.0, (256, None));
         let params = w.client.params();
         let tanh = MapRequest::new(f64::tanh)

@@ -1,13 +1,17 @@
 //! The debugger names the first promise of a program that is false, and no true one.
 
-use bellerophon::ckks::{
-    self, Interval,
-    chebyshev::Chebyshev,
-    debugging::{FalsePromise, Report, Step, Violation, Watched},
-    polynomial::{Monomial, Polynomial},
-    statistics::Table,
-};
 use bellerophon::{Debugger, Engine, prelude::*};
+use bellerophon::{
+    circuits::{
+        chebyshev::Chebyshev,
+        polynomial::{Monomial, Polynomial},
+        statistics::Table,
+    },
+    ckks::{
+        self, Interval,
+        debugging::{FalsePromise, Report, Step, Violation, Watched},
+    },
+};
 
 use crate::common::{Party, encrypt, errors, params_of, party, spread};
 
@@ -72,8 +76,8 @@ fn a_true_loop_has_no_false_promise() {
     let debugger = client.debugger(&server).unwrap();
     let watched = start(&client, &debugger, &values);
     let promises = [range(0.0, 1.0); 12];
-    let expected = logistic(&*server, watched.ciphertext().clone(), &promises).unwrap();
-    let found = logistic(&*debugger, watched, &promises).unwrap();
+    let expected = logistic(&server, watched.ciphertext().clone(), &promises).unwrap();
+    let found = logistic(debugger.steps(), watched, &promises).unwrap();
     assert_eq!(found.ciphertext(), &expected);
 
     let report = debugger.report();
@@ -103,8 +107,8 @@ fn a_false_promise_is_named_with_step_and_position() {
     (promises[2], promises[4]) = (range(0.0, 0.75), range(0.0, 0.125));
     // The server sees nothing.
     let x = start(&client, &debugger, &values);
-    logistic(&*server, x.ciphertext().clone(), &promises).unwrap();
-    logistic(&*debugger, x, &promises).unwrap();
+    logistic(&server, x.ciphertext().clone(), &promises).unwrap();
+    logistic(debugger.steps(), x, &promises).unwrap();
 
     let report = debugger.report();
     let promise = promise(&report);
@@ -128,7 +132,7 @@ fn false_promises_about_padding_say_so() {
     let x = start(&client, &debugger, &spread(LEN, 0.5, 0.75));
     let y = debugger.assume_range(&x, 0.25..=0.75).unwrap();
     assert_eq!(debugger.report().false_promise, None);
-    debugger.assume_range_with_padding(y, range(0.25, 0.75));
+    debugger.steps().assume_range_with_padding(y, range(0.25, 0.75));
     let report = debugger.report();
     let promise = promise(&report);
     assert!(matches!(promise.violation, Violation::Padding(_)), "{promise}");
@@ -143,12 +147,12 @@ fn other_false_promises_are_named() {
     let values = spread(LEN, 0.5, 0.75);
     let debugger = client.debugger(&server).unwrap();
     let x = debugger.mul_i(&start(&client, &debugger, &values)).unwrap();
-    debugger.assume_real(x);
+    debugger.steps().assume_real(x);
     assert_eq!(promise(&debugger.report()).operation, "assume_real");
 
     let debugger = client.debugger(&server).unwrap();
     let x = debugger.square(&start(&client, &debugger, &values)).unwrap();
-    let noise = debugger.metadata(&x).noise();
+    let noise = debugger.steps().metadata(&x).noise();
     let x = debugger.assume_noise(&x, noise).unwrap();
     assert_eq!(debugger.report().false_promise, None);
     debugger.assume_noise(&x, 1e-6 * noise).unwrap();
@@ -175,7 +179,7 @@ fn noise_at_the_end_of_a_range_is_no_false_promise() {
 fn circuits<A: CkksOps>(a: &A, x: &A::Ciphertext) -> ckks::Result<Vec<A::Ciphertext>> {
     let [ln, exp] = [f64::ln, f64::exp].map(|f| Chebyshev::interpolate(f, 0.25, 1.0, 7));
     let [ln, exp] = [ln, exp].map(Polynomial::new);
-    let mut results = a.polynomials(x, &[&ln, &exp], None)?;
+    let mut results = a.polynomials(x, &[(&ln, None), (&exp, None)])?;
     results.extend([
         a.polynomial(x, &ln, None)?,
         a.monomial(x, &Monomial::new(&[0.0, 0.5, 0.0, -0.5])?, None)?,
@@ -199,8 +203,8 @@ fn circuits_run_unchanged() {
     let debugger = client.debugger(&server).unwrap();
     let values = spread(LEN, 0.25, 1.0);
     let x = debugger.watch(client.encrypt(&values, 0.25..=1.0).unwrap(), &values).unwrap();
-    let expected = circuits(&*server, x.ciphertext()).unwrap();
-    let found = circuits(&*debugger, &x).unwrap();
+    let expected = circuits(&server, x.ciphertext()).unwrap();
+    let found = circuits(debugger.steps(), &x).unwrap();
     for (i, (found, expected)) in found.iter().zip(&expected).enumerate() {
         assert_eq!(found.ciphertext().metadata(), expected.metadata(), "circuit {i}");
     }
@@ -249,7 +253,7 @@ macro_rules! kept_loop {
 
 /// The range of every result is that of the evaluator, and a false one is named.
 #[test]
-fn ranges_that_a_debugger_keeps_are_those_of_the_evaluator() {
+fn debugger_ranges_are_those_of_the_evaluator() {
     let Party { client, server } = toy(69);
     let server = server.keep_within(0.0..=1.0).unwrap();
     let values = spread(LEN, 0.2, 0.8);

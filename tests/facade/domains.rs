@@ -5,7 +5,7 @@ use crate::common::{Party, encrypt, errors, params_of, party, spread};
 use bellerophon::ckks::KeyLevels;
 use bellerophon::lwe::{self, Headroom, Order};
 use bellerophon::prelude::*;
-use bellerophon::{Bridge, Engine, ErrorKind, repack};
+use bellerophon::{Bridge, Engine, ErrorKind, lookup};
 
 #[track_caller]
 fn within(y: &Ciphertext, lo: f64, hi: f64) {
@@ -256,7 +256,7 @@ fn sums_of_results_leave_padding_out(counts: &[usize]) {
     let x = encrypt(&client, &[0.5, -0.5, 1.0], -1.0..=1.0);
     let moved = server.add_values(&x, &[4.0; 3]).unwrap();
     let values = server.extract_for(&moved, 3.0..=5.0, Headroom { terms: 2, levels: 0 }).unwrap();
-    let layout = repack::Layout::new(8, &[1, 6, 4]).unwrap();
+    let layout = lookup::Layout::new(8, &[1, 6, 4]).unwrap();
     let y = server.pack_in(&values, &layout, 2).unwrap();
     within(&y, 0.0, 5.0);
     let found = client.decrypt(&y).unwrap();

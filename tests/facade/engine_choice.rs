@@ -2,7 +2,7 @@
 //! of a table.
 
 use crate::common::{Party, encrypt, errors, party, refusal, relu, spread};
-use bellerophon::ckks::approx::Known;
+use bellerophon::circuits::approx::Known;
 use bellerophon::prelude::*;
 use bellerophon::{CostModel, Engine, ErrorKind, MapPlan, Prediction, PriceOrigin};
 

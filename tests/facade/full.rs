@@ -1,6 +1,6 @@
 //! `Preset::Full` and its toy twin: every operation from one key set, and loops without end.
 
-use bellerophon::ckks::approx::Known;
+use bellerophon::circuits::approx::Known;
 use bellerophon::{Engine, EvaluationKeys, prelude::*};
 
 use crate::common::{Party, errors, params_of, party, spread};

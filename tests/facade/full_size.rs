@@ -4,8 +4,9 @@
 use crate::common::{Party, law, params_of, party, relu, sigmoid, small_program};
 use crate::{full, presets};
 use bellerophon::{
-    Bridge, Engine, ErrorKind, Flooding, LutEngine, OrderFunction,
+    Bridge, Dense, Engine, ErrorKind, Flooding, OrderFunction,
     ckks::{self, CkksOps, Interval, simulator::Simulator},
+    lookup::LutEngine,
     mlwe::{
         RankHoistedKeys, SecretKind,
         security::{self, Model},
@@ -13,6 +14,7 @@ use bellerophon::{
     prelude::*,
     ring::Backend,
 };
+use bellerophon_circuits::bootstrap::SimulatorExt;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -24,14 +26,14 @@ fn presets_reach_what_they_state() {
 
 /// The figures in the documentation of [`Preset`].
 #[test]
-fn predicted_accuracy_and_key_sizes_are_those_documented() {
+fn predicted_accuracy_and_key_sizes_are_as_documented() {
     for (preset, bits) in [
         (Preset::Functions, [10.3, 9.2, 7.3]),
         (Preset::FunctionsFine, [11.2, 10.1, 8.2]),
         (Preset::Full, [10.3, 9.2, 7.2]),
-        (Preset::FunctionsDense, [9.3, 8.3, 6.3]),
-        (Preset::FunctionsFineDense, [10.3, 9.3, 7.3]),
-        (Preset::FunctionsPreciseDense, [11.2, 10.1, 8.2]),
+        (Preset::Dense(Dense::Functions), [9.3, 8.3, 6.3]),
+        (Preset::Dense(Dense::FunctionsFine), [10.3, 9.3, 7.3]),
+        (Preset::Dense(Dense::FunctionsPrecise), [11.2, 10.1, 8.2]),
     ] {
         let params = params_of(preset);
         for (f, bits) in [sigmoid, f64::tanh, relu].into_iter().zip(bits) {
@@ -76,7 +78,7 @@ fn the_default_engine_rests_on_lwe_alone() {
         }
     }
     assert_eq!(LutEngine::default(), LutEngine::Auto);
-    let dense = [Preset::FunctionsDense, Preset::FunctionsFineDense];
+    let dense = [Preset::Dense(Dense::Functions), Preset::Dense(Dense::FunctionsFine)];
     for preset in [Preset::Functions, Preset::FunctionsFine].into_iter().chain(dense) {
         let params = params_of(preset);
         let lookups = params.lookups().unwrap();
@@ -116,7 +118,7 @@ fn temporary_ranks_of_presets_are_counted() {
 
 /// The figures in the documentation of [`Preset::Bootstrapping`].
 #[test]
-fn bootstrapping_has_the_documented_levels_and_key_sizes() {
+fn bootstrapping_has_documented_levels_and_key_sizes() {
     let params = params_of(Preset::Bootstrapping);
     let bootstrapper = params.bootstrapper().unwrap();
     assert_eq!((params.slots(), bootstrapper.levels()), (1 << 15, 11));
@@ -138,7 +140,7 @@ fn bootstrapping_has_the_documented_levels_and_key_sizes() {
 
 /// The figures in docs/security/parameters.md.
 #[test]
-fn secrets_and_moduli_of_bootstrapping_are_those_documented() {
+fn bootstrapping_has_documented_secrets_and_moduli() {
     let bound = |secret| security::max_log2_modulus(1 << 16, secret, Model::Bits128).unwrap();
     for (preset, slots, degree) in
         [(Preset::Bootstrapping, 1024, 1 << 16), (Preset::ToyBootstrapping, 64, 1 << 10)]
@@ -163,21 +165,21 @@ fn secrets_and_moduli_of_bootstrapping_are_those_documented() {
 
 /// What the dense secret of the twin costs, and what it gives.
 #[test]
-fn the_dense_twin_bootstraps_less_precisely_and_less_often() {
+fn dense_twin_bootstraps_less_precisely_less_often() {
     let bits = |preset: Preset| {
         let params = params_of(preset);
         let bootstrapper = params.bootstrapper().unwrap();
-        let shadow = Simulator::new(params.ckks());
+        let simulator = Simulator::new(params.ckks());
         let unit = Interval::real(-1.0, 1.0).unwrap();
-        let x = shadow.encrypt(&[1.0, -1.0], unit, bootstrapper.input_level()).unwrap();
+        let x = simulator.encrypt(&[1.0, -1.0], unit, bootstrapper.input_level()).unwrap();
         let refreshed =
-            bootstrapper.bootstrapped(shadow.repeated(x, params.slots()).unwrap().metadata());
+            bootstrapper.bootstrapped(simulator.repeated(x, params.slots()).unwrap().metadata());
         let bits = refreshed.unwrap().estimate(params.ckks(), -20.0).bits();
         (bootstrapper.levels(), params.ckks().lattice().spec().secret, bits)
     };
     let (levels, secret, sparse) = bits(Preset::Bootstrapping);
     assert_eq!((levels, secret), (11, SecretKind::Sparse(1024)));
-    let (levels, secret, dense) = bits(Preset::BootstrappingDense);
+    let (levels, secret, dense) = bits(Preset::Dense(Dense::Bootstrapping));
     assert_eq!((levels, secret), (12, SecretKind::Ternary));
     assert!((sparse - dense - 2.7).abs() < 0.3, "{sparse} against {dense}");
 }
@@ -187,8 +189,8 @@ fn bootstrapping_sets() -> impl Iterator<Item = (Params, Simulator)> {
     let sets = Preset::ALL.map(params_of).into_iter();
     sets.filter_map(|params| {
         let bootstrapper = params.bootstrapper().ok()?.clone();
-        let shadow = Simulator::new(params.ckks()).with_bootstrapping(bootstrapper).unwrap();
-        Some((params, shadow))
+        let simulator = Simulator::new(params.ckks()).with_bootstrapping(bootstrapper).unwrap();
+        Some((params, simulator))
     })
 }
 
@@ -197,13 +199,13 @@ fn bootstrapping_sets() -> impl Iterator<Item = (Params, Simulator)> {
 fn bootstraps_of_every_set_take_small_values() {
     let (small, tiny) = (2f64.powi(-34), 2f64.powi(-60));
     let mut sets = 0;
-    for (params, shadow) in bootstrapping_sets() {
+    for (params, simulator) in bootstrapping_sets() {
         let level = params.bootstrapper().unwrap().input_level();
         for len in [1, 3, 64] {
             for (lo, hi) in [(-small, small), (-tiny, tiny), (0.0, 1e-12)] {
                 let range = Interval::real(lo, hi).unwrap();
-                let x = shadow.encrypt(&vec![0.0; len], range, level).unwrap();
-                let refreshed = shadow.bootstrap(&x);
+                let x = simulator.encrypt(&vec![0.0; len], range, level).unwrap();
+                let refreshed = simulator.bootstrap(&x);
                 assert!(refreshed.is_ok(), "{params}, {len} of [{lo:e}, {hi:e}]: {refreshed:?}");
             }
         }
@@ -217,32 +219,32 @@ fn bootstraps_of_every_set_take_small_values() {
 fn loops_of_any_length_run_at_full_size() {
     let params = params_of(Preset::Bootstrapping);
     let bootstrapper = params.bootstrapper().unwrap().clone();
-    let shadow = Simulator::new(params.ckks()).with_bootstrapping(bootstrapper).unwrap();
-    let shadow = shadow.with_auto_bootstrap().unwrap();
+    let simulator = Simulator::new(params.ckks()).with_bootstrapping(bootstrapper).unwrap();
+    let simulator = simulator.with_auto_bootstrap().unwrap();
     let start = |values: &[f64], reach: f64| {
-        shadow.encrypt(values, Interval::real(-reach, reach).unwrap(), params.levels()).unwrap()
+        simulator.encrypt(values, Interval::real(-reach, reach).unwrap(), params.levels()).unwrap()
     };
     let x = start(&[0.5, -0.5, 0.5], 0.5);
     let mut y = x.clone();
     for i in 0..61 {
-        y = shadow.mul(&y, &x).unwrap_or_else(|e| panic!("product {i}: {e}"));
+        y = simulator.mul(&y, &x).unwrap_or_else(|e| panic!("product {i}: {e}"));
     }
     assert!(y.metadata().meta.bounds.values.bound() <= 2f64.powi(-61));
     // The statement of `keep_within`, which simulators do not have.
     let (x, unit) = (start(&[1.0, -1.0, 0.999], 1.0), Interval::real(-1.0, 1.0).unwrap());
     let mut y = x.clone();
     for i in 0..500 {
-        let product = shadow.mul(&y, &x).unwrap_or_else(|e| panic!("product {i}: {e}"));
-        y = shadow.assume_range(product, unit);
+        let product = simulator.mul(&y, &x).unwrap_or_else(|e| panic!("product {i}: {e}"));
+        y = simulator.assume_range(product, unit);
     }
     assert_eq!(y.metadata().meta.bounds.values, unit);
-    assert!(shadow.report().bootstraps > 40);
+    assert!(simulator.report().bootstraps > 40);
 }
 
 /// Rotations by every step take a larger rank, for which the largest rings leave no room: what the
 /// presets say of that before keys are made.
 #[test]
-fn presets_serve_rotations_by_every_step_or_refuse_them() {
+fn presets_serve_or_refuse_rotations_by_every_step() {
     let mut refused = vec![];
     for preset in Preset::ALL {
         let params = params_of(preset);
@@ -257,8 +259,13 @@ fn presets_serve_rotations_by_every_step_or_refuse_them() {
             }
         }
     }
-    let tables =
-        [Preset::Tables1, Preset::Tables4, Preset::Tables8, Preset::Tables12, Preset::Tables16];
+    let tables = [
+        Preset::Tables(1),
+        Preset::Tables(4),
+        Preset::Tables(8),
+        Preset::Tables(12),
+        Preset::Tables(16),
+    ];
     let functional = tables.into_iter().chain([Preset::Smooth]);
     let expected: Vec<Preset> =
         [Preset::Bootstrapping, Preset::Full].into_iter().chain(functional).collect();
@@ -298,7 +305,7 @@ fn the_toy_twin_refuses_as_the_real_set_does() {
 fn rotations_of_bootstraps_serve_programs_alike() {
     for preset in [
         Preset::Bootstrapping,
-        Preset::BootstrappingDense,
+        Preset::Dense(Dense::Bootstrapping),
         Preset::Full,
         Preset::ToyBootstrapping,
         Preset::ToyFull,
@@ -346,15 +353,15 @@ fn predictions_are_in_the_order_that_they_must_be() {
 #[test]
 fn what_sharing_leaves_of_a_product_at_full_size() {
     let params = params_of(Preset::Functions);
-    let shadow = Simulator::new(params.ckks()).worst_case();
+    let simulator = Simulator::new(params.ckks()).worst_case();
     for (count, expected) in [(1 << 14, 3.1), (16, 8.3)] {
         let fresh = || {
-            shadow
+            simulator
                 .encrypt(&vec![0.0; count], Interval::real(-1.0, 1.0).unwrap(), params.levels())
                 .unwrap()
         };
         let [x, y] = [fresh(), fresh()];
-        let bound = shadow.noise_bound(&shadow.mul(&x, &y).unwrap()).unwrap();
+        let bound = simulator.noise_bound(&simulator.mul(&x, &y).unwrap()).unwrap();
         let terms = Flooding::new(1, 30.0).unwrap();
         let bits = -ckks::noise_flooding::Predicted::new(&bound, &terms).worst(-20.0).log2();
         assert!((bits - expected).abs() < 0.1, "{count}: {bits}");

@@ -1,17 +1,17 @@
 //! Tables and functions of whole vectors through the facade, on toy sets.
 
 use crate::common::{params_of, refusal};
-use bellerophon::ckks::approx::{Function, Known};
-use bellerophon::ckks::lintrans::{LinearOptions, LinearTransform};
-use bellerophon::ckks::{CkksOps, KeyLevels, matrix::Matrix};
+use bellerophon::circuits::approx::{Function, Known};
+use bellerophon::circuits::lintrans::{LinearOptions, LinearTransform};
+use bellerophon::circuits::matrix::Matrix;
 use bellerophon::prelude::*;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
-use bellerophon::ckks::{self, Declaration, fbt::FbtSpec};
+use bellerophon::{ErrorKind, ParamsSpec, SeededIntVec, SeededPairedVec, Stage, format, lwe};
 use bellerophon::{
-    ErrorKind, ParamsSpec, PublishedIntegers, PublishedPaired, SeededIntVec, SeededPairedVec,
-    Stage, format, lwe,
+    circuits::fbt::FbtSpec,
+    ckks::{self, Declaration},
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -61,7 +61,7 @@ fn matrices_of_integers_are_exact_between_tables() {
     let transform = LinearTransform::new(params.ckks(), &matrix, level, LinearOptions::default());
     let transform = transform.unwrap();
     let client = ClientKey::generate(&params).unwrap();
-    let needs = Needs::new().functional().keys(&KeyLevels::default().transform(&transform));
+    let needs = Needs::new().functional().keys(&transform.keys());
     let server = Evaluator::new(client.evaluation_keys(&needs).unwrap()).unwrap();
     let integers = server.integers();
     let bias: Vec<f64> = (0..blocks * count).map(|i| (i / count) as f64 - 3.0).collect();
@@ -200,13 +200,13 @@ fn integers_travel_and_are_published() {
         assert_eq!(metas[0], metas[1]);
         let levels = published.each_ref().map(|y| y.as_ref().values().inner().level());
         assert_eq!(levels, [1, 1]);
-        assert_eq!(published[0].log2_failure(), -128.0);
+        assert_eq!(published[0].statement().log2_failure, -128.0);
         let answer = format::to_bytes(&params, &published[0]).unwrap();
-        let answer: PublishedIntegers = format::from_bytes(&params, &answer).unwrap();
+        let answer: Published<IntVec> = format::from_bytes(&params, &answer).unwrap();
         assert_eq!(client.decrypt_integers(&answer).unwrap(), wanted);
         // Neither its level nor the noise that it declares are those of an input: it is for the
         // owner.
-        let again = IntVec::from(answer);
+        let again = answer.into_inner();
         let refused = on.table(&again, |k| k);
         assert!(
             matches!(
@@ -229,7 +229,7 @@ fn integers_travel_and_are_published() {
     let refused = client.encrypt(&[4], Modulo(4)).map(|_| ()).unwrap_err();
     assert_eq!(refused.op(), "encrypt");
     let bytes = format::to_bytes(&params, &whole).unwrap();
-    assert!(format::from_bytes::<PublishedIntegers>(&params, &bytes).is_err());
+    assert!(format::from_bytes::<Published<IntVec>>(&params, &bytes).is_err());
 }
 
 #[test]
@@ -258,7 +258,7 @@ fn paired_vectors_travel_and_are_published() {
         let answer = server.publish_paired(&y, declared).unwrap();
         assert!(server.publish_paired(&y, 0.25..=0.75).is_err());
         let answer = format::to_bytes(&params, &answer).unwrap();
-        let answer: PublishedPaired = format::from_bytes(&params, &answer).unwrap();
+        let answer: Published<PairedVec> = format::from_bytes(&params, &answer).unwrap();
         let range = answer.as_ref().range();
         assert_eq!((range.lo(), range.hi(), answer.log2_noise()), (-0.5, 1.5, -18));
         let found = client.decrypt_paired(&answer).unwrap();
@@ -343,7 +343,8 @@ fn integers_become_single_values_and_come_back() {
 #[cfg(feature = "long-tests")]
 #[test]
 fn full_size_sets_take_the_tables_that_they_are_for() {
-    use ckks::{Params, ParamsSpec, fbt::*, simulator::Simulator};
+    use bellerophon::circuits::{bootstrap::SimulatorExt, fbt::*};
+    use ckks::{Params, simulator::Simulator};
     for (entries, scale, levels, special, again) in [
         (2, 42, 4, (50, 10), true),
         (16, 42, 3, (50, 11), true),
@@ -353,13 +354,13 @@ fn full_size_sets_take_the_tables_that_they_are_for() {
         (65536, 42, 1, (51, 4), false),
     ] {
         let spec = FbtSpec { encode_ahead: false, ..FbtSpec::table(1 << 15, entries).unwrap() };
-        let set = ParamsSpec::functional(&spec, scale, levels, special).unwrap();
+        let set = spec.full_size(scale, levels, special).unwrap();
         let params = Params::new(set).unwrap();
         let bootstrapper = FunctionalBootstrapper::new(&params, spec).unwrap();
         let level = bootstrapper.input_level();
-        let shadow = Simulator::new(&params).with_functional(bootstrapper).unwrap();
-        let x = shadow.encrypt_integers(&vec![1; 1 << 16], entries, level).unwrap();
-        let on = shadow.integers();
+        let simulator = Simulator::new(&params).with_functional(bootstrapper).unwrap();
+        let x = simulator.encrypt_integers(&vec![1; 1 << 16], entries, level).unwrap();
+        let on = simulator.integers();
         let table = IntTable::new(entries, entries, |k| (k * k + 1) % entries).unwrap();
         let y = on.tables(&x, &[&table]).unwrap_or_else(|error| panic!("{entries}: {error}"));
         assert!(on.log2_failure(&y[0]) < -128.0, "{entries}: {}", on.log2_failure(&y[0]));

@@ -12,10 +12,8 @@ use std::{cell::RefCell, collections::BTreeSet, f64::consts::PI};
 
 use bellerophon::{
     Declaration, ParamsSpec, bfv,
-    ckks::{
-        self, Complex64, Interval, KeyLevels, LevelGroup, ModulusChain,
-        fbt::{FbtSpec, SeededPairedVec},
-    },
+    circuits::fbt::{FbtSpec, SeededPairedVec},
+    ckks::{self, Complex64, Interval, KeyLevels, LevelGroup, ModulusChain},
     format::{self, ContentHash, Context, Header, to_bytes},
     lwe::{self, Encoding, Engine, LweVec, RgswGadget},
     mlwe::{KeyId, PublicKey, SecretKey, SecretKind, Security},
@@ -41,17 +39,14 @@ const COUNT: usize = 3;
 /// The types of bytes that each test holds against each other.
 const CASES: [(&str, &[u16]); 12] = [
     ("fresh_vectors_tell_their_shape_alone", &[0x0201, 0x0202]),
-    (
-        "vectors_of_other_owners_of_data_tell_their_shape_alone",
-        &[0x0101, 0x0102, 0x0201, 0x020b, 0x0212],
-    ),
+    ("provided_vectors_tell_their_shape_alone", &[0x0101, 0x0102, 0x0201, 0x020b, 0x0212]),
     ("published_results_tell_what_is_declared_alone", &[0x0204]),
-    ("fresh_integers_and_paired_vectors_tell_their_shape_alone", &[0x0205, 0x0206, 0x0208, 0x0209]),
+    ("fresh_integers_and_paired_vectors_tell_shape_alone", &[0x0205, 0x0206, 0x0208, 0x0209]),
     ("published_integers_tell_their_shape_alone", &[0x020a]),
-    ("published_paired_vectors_tell_what_is_declared_alone", &[0x0207]),
+    ("published_paired_vectors_tell_declarations_alone", &[0x0207]),
     ("values_of_tables_tell_their_shape_alone", &[0x0301, 0x0302, 0x0307]),
     (
-        "exact_ciphertexts_and_private_look_up_tell_their_shape_alone",
+        "exact_ciphertexts_and_pir_tell_their_shape_alone",
         &[0x0404, 0x0405, 0x0406, 0x0407, 0x0408, 0x0409, 0x040a, 0x040b],
     ),
     (
@@ -59,11 +54,11 @@ const CASES: [(&str, &[u16]); 12] = [
         &[0x0103, 0x0104, 0x0105, 0x0106, 0x0107, 0x0108, 0x0109, 0x010a],
     ),
     (
-        "keys_of_ranks_and_bootstraps_tell_their_shape_alone",
+        "rank_and_bootstrap_keys_tell_their_shape_alone",
         &[0x0203, 0x020c, 0x020d, 0x020e, 0x020f, 0x0210],
     ),
     ("keys_of_tables_tell_their_shape_alone", &[0x0303, 0x0304, 0x0305, 0x0306, 0x0401, 0x0402]),
-    ("sets_of_keys_tell_the_identity_of_their_client_alone", &[0x0105, 0x0107, 0x0502, 0x0503]),
+    ("key_sets_tell_the_identity_of_their_client_alone", &[0x0105, 0x0107, 0x0502, 0x0503]),
 ];
 
 /// Types of bytes without a message, or that are the secret itself and go nowhere.
@@ -202,7 +197,7 @@ fn fresh_vectors_tell_their_shape_alone() {
 }
 
 #[test]
-fn vectors_of_other_owners_of_data_tell_their_shape_alone() {
+fn provided_vectors_tell_their_shape_alone() {
     let params = ckks::Params::new(slots()).unwrap();
     let secret = SecretKey::generate(params.lattice(), &mut rng(1)).unwrap();
     let public = PublicKey::generate(&secret, &mut rng(2));
@@ -245,7 +240,7 @@ fn vectors_of_other_owners_of_data_tell_their_shape_alone() {
             write(&params, &public.encrypt_with(&integers, Modulo(4), level, rng).unwrap())
         });
     }
-    covers("vectors_of_other_owners_of_data_tell_their_shape_alone");
+    covers("provided_vectors_tell_their_shape_alone");
 }
 
 /// A factor: a constant that rounding at its scale would destroy is refused, zero is not.
@@ -307,7 +302,7 @@ fn integers(pair: usize, count: usize) -> Vec<usize> {
 }
 
 #[test]
-fn fresh_integers_and_paired_vectors_tell_their_shape_alone() {
+fn fresh_integers_and_paired_vectors_tell_shape_alone() {
     let (params, client, _) = functional();
     let level = params.levels();
     // In one part of the slots, and in both.
@@ -333,7 +328,7 @@ fn fresh_integers_and_paired_vectors_tell_their_shape_alone() {
         let values = values(pair);
         write(&params, &client.encrypt_with(&values, Paired(RANGE), level, &mut rng(seed)).unwrap())
     });
-    covers("fresh_integers_and_paired_vectors_tell_their_shape_alone");
+    covers("fresh_integers_and_paired_vectors_tell_shape_alone");
 }
 
 /// Tables of the server and integers of the client: both are messages of a result. The slowest of
@@ -356,14 +351,14 @@ fn published_integers_tell_their_shape_alone() {
     // level.
     let x = client.encrypt_with(&[1; 40], Modulo(4), 3, &mut rng(1)).unwrap();
     let y = on.table(&x, |k| 3 - k).unwrap();
-    let [x, y] = [&x, &y].map(|x| IntVec::from(server.publish_integers(x).unwrap()));
+    let [x, y] = [&x, &y].map(|x| server.publish_integers(x).unwrap().into_inner());
     assert_eq!(x.values().inner().meta(), y.values().inner().meta());
     assert_eq!(x.values().range(), y.values().range());
     covers("published_integers_tell_their_shape_alone");
 }
 
 #[test]
-fn published_paired_vectors_tell_what_is_declared_alone() {
+fn published_paired_vectors_tell_declarations_alone() {
     let (params, client, server) = functional();
     let messages = messages();
     let declared = Declaration::from(-128.0..=128.0).with_noise(1e-3);
@@ -381,7 +376,7 @@ fn published_paired_vectors_tell_what_is_declared_alone() {
         let y = PairedVec::new(y, range, x.len()).unwrap();
         write(&params, &server.publish_paired(&y, declared).unwrap())
     });
-    covers("published_paired_vectors_tell_what_is_declared_alone");
+    covers("published_paired_vectors_tell_declarations_alone");
 }
 
 /// Tables over a ring of this degree, which protect nothing.
@@ -410,8 +405,8 @@ fn values_of_tables_tell_their_shape_alone() {
     let messages = messages();
     let encoding = Encoding::new(0.0, 64.0).unwrap();
     let encrypt = |pair: usize, seed: u64| {
-        let (secret, values) = ((&ring, KeyId(7)), &messages[pair]);
-        LweVec::encrypt(&params, secret, values, encoding, RANGE, &mut rng(seed)).unwrap()
+        let (key, values) = (KeyId(7), &messages[pair]);
+        LweVec::encrypt(&params, &ring, key, values, encoding, RANGE, &mut rng(seed)).unwrap()
     };
     assert_tells_nothing("values", PAIRS, |pair, seed| write(&params, &encrypt(pair, seed)));
     assert_tells_nothing("value", PAIRS, |pair, seed| {
@@ -423,15 +418,15 @@ fn values_of_tables_tell_their_shape_alone() {
         write(&params, &y.publish(-20.0..=20.0, 1e-3).unwrap())
     });
     let outside = |value: f64| {
-        let secret = (&ring, KeyId(7));
-        LweVec::encrypt(&params, secret, &[value], encoding, RANGE, &mut rng(1)).is_err()
+        let key = KeyId(7);
+        LweVec::encrypt(&params, &ring, key, &[value], encoding, RANGE, &mut rng(1)).is_err()
     };
     assert!([f64::NAN, f64::INFINITY, 5.0000001, -4.0].into_iter().all(outside));
     covers("values_of_tables_tell_their_shape_alone");
 }
 
 #[test]
-fn exact_ciphertexts_and_private_look_up_tell_their_shape_alone() {
+fn exact_ciphertexts_and_pir_tell_their_shape_alone() {
     let (degree, plain) = (64, 257);
     let q = vec![prime::ntt_primes_below(degree, 50, 1, &[]).unwrap()[0].value()];
     let gadget = bfv::KeyGadget::Digits { base_log: 9, count: 4 };
@@ -512,11 +507,11 @@ fn exact_ciphertexts_and_private_look_up_tell_their_shape_alone() {
         let function = Function::new(&params, &table).unwrap();
         write(&params, &client.encrypt_function(&function, &mut rng(seed)).unwrap())
     });
-    covers("exact_ciphertexts_and_private_look_up_tell_their_shape_alone");
+    covers("exact_ciphertexts_and_pir_tell_their_shape_alone");
 }
 
 #[test]
-fn what_cannot_be_encoded_is_refused_before_anything_is_told() {
+fn unencodable_values_are_refused_without_being_told() {
     let (_, client) = client();
     for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 5.0 + 1e-12, -1e300] {
         let refused = client.encrypt(&[0.5, bad], RANGE).unwrap_err();

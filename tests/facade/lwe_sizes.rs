@@ -6,7 +6,7 @@ use bellerophon::lwe::{
     Params, ParamsSpec, RgswGadget, SecretKey, SeededLookupKeys, TableDomain, TestPolynomial,
     encrypt, noise, phase,
 };
-use bellerophon::{LutEngine, mlwe::KeyId, prelude::Preset};
+use bellerophon::{lookup::LutEngine, mlwe::KeyId, prelude::Preset};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -85,7 +85,7 @@ fn values_are_sorted() {
     let encoding = Encoding::fit(&params, 0.0, 1.0, 1e6, headroom, -60.0).unwrap();
     let value = |i: u32| f64::from(i.wrapping_mul(2654435761) >> 16) / 65536.0;
     let mut input: Vec<f64> = (0..8).map(value).collect();
-    let x = LweVec::encrypt(&params, (&ring, KeyId(7)), &input, encoding, 0.0..=1.0, &mut rng);
+    let x = LweVec::encrypt(&params, &ring, KeyId(7), &input, encoding, 0.0..=1.0, &mut rng);
     let x = x.unwrap();
     let evaluator = Evaluator::new(&params, &keys);
     let labels: Vec<f64> = (0..8).map(f64::from).collect();

@@ -10,10 +10,8 @@ use std::{
 
 use bellerophon::{
     Engine, Error, Result,
-    ckks::{
-        self, SeededCiphertext,
-        approx::{Accuracy, Approximation, Function, Known},
-    },
+    circuits::approx::{Accuracy, Approximation, Function, Known},
+    ckks::{self, SeededCiphertext},
     format,
     prelude::*,
 };
@@ -59,7 +57,7 @@ fn missing_bootstraps_say_what_would_help() {
     check(refused, "bootstrap", &["`Needs::bootstrap`", "evaluation_keys"], &["KeyLevels"]);
     let refused = other.server.clone().with_auto_bootstrap();
     check(refused, "with_auto_bootstrap", &["`Needs::bootstrap`"], &[]);
-    // Functional bootstraps come from operations of the CKKS crate, whose errors convert.
+    // Functional bootstraps come from operations of another crate, whose errors convert.
     let table: Result<IntVec> = party(Preset::ToyTables, &Needs::new(), 72).table();
     assert!(message(table).contains("`Needs::functional`"));
 }
@@ -74,7 +72,7 @@ impl Party {
 
 /// The constant is what is too large, at any level: no level, and none of another vector.
 #[test]
-fn a_constant_that_is_too_large_says_how_large_it_may_be() {
+fn too_large_constants_say_how_large_they_may_be() {
     let Party { client, server } = party(Preset::ToyInsecure, &Needs::new(), 73);
     let x = client.encrypt(&[1.0, 2.0], -2.0..=2.0).unwrap();
     check(
@@ -304,7 +302,9 @@ fn messages_name_what_exists() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let all = sources(crates);
     let mut found = 0;
-    for name in ["ring", "mlwe", "ckks", "lwe", "repack", "pir", "bellerophon"] {
+    for name in
+        ["ring", "mlwe", "ckks", "circuits", "lwe", "repack", "lookup", "pir", "bellerophon"]
+    {
         let folder = crates.join(name).join("src/error");
         let source = match folder.is_dir() {
             true => sources(&folder),
@@ -329,6 +329,8 @@ fn messages_name_what_exists() {
                     format!("    {member} = "),
                     format!("    {member}("),
                     format!("    {member} {{"),
+                    format!("struct {member} "),
+                    format!("enum {member} "),
                 ];
                 assert!(known.iter().any(|form| all.contains(form)), "{name}: {quoted}");
                 found += 1;

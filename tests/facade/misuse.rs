@@ -1,5 +1,6 @@
 //! Public methods of clients and evaluators, used wrongly: nothing panics, everything is refused,
-//! each message begins with the method that was called, and the names in it exist.
+//! an error that names an operation names the method that was called, and the names in its message
+//! exist.
 //!
 //! The list is complete: a method that can fail is called here ([`complete`]).
 
@@ -8,7 +9,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use bellerophon::prelude::*;
+use bellerophon::{Result, prelude::*};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -18,17 +19,17 @@ use crate::common::{Party, party};
 macro_rules! refused {
     ($record:expr, $why:expr, $type:ident::$name:ident $(::<$T:ty>)? ($($arg:expr),* $(,)?)) => {
         $record.call((stringify!($type), stringify!($name)), &$why.to_string(), Box::new(|| {
-            $type::$name $(::<$T>)? ($($arg),*).map(drop).map_err(|e| e.to_string())
+            $type::$name $(::<$T>)? ($($arg),*).map(drop)
         }))
     };
 }
 
 /// As [`refused`] for an operation on slots, called twice: as the method of the facade, and as that
-/// of the trait, on the CKKS evaluator below.
+/// of the trait.
 macro_rules! refused_on_slots {
     ($record:expr, $why:expr, $server:expr, $trait:ident::$name:ident($($arg:expr),* $(,)?)) => {
         refused!($record, $why, Evaluator::$name($server, $($arg),*));
-        refused!($record, $why, $trait::$name(&**$server, $($arg),*));
+        refused!($record, $why, $trait::$name($server, $($arg),*));
     };
 }
 
@@ -51,13 +52,13 @@ struct Record {
 }
 
 impl Record {
-    /// Makes a call that must be refused. The call is a trait object: this is compiled once, and not
-    /// for every call.
+    /// Makes a call that must be refused. The call is a trait object: this is compiled once, and
+    /// not for every call.
     fn call(
         &mut self,
         (owner, name): (&'static str, &'static str),
         why: &str,
-        call: Box<dyn FnOnce() -> Result<(), String> + '_>,
+        call: Box<dyn FnOnce() -> Result<()> + '_>,
     ) {
         self.called.insert((owner, name));
         let outcome = catch_unwind(AssertUnwindSafe(call));
@@ -65,9 +66,10 @@ impl Record {
         match outcome {
             Err(_) => self.faults.push(format!("{what}: a panic")),
             Ok(Ok(())) => self.faults.push(format!("{what}: not refused")),
-            Ok(Err(message)) => {
+            Ok(Err(error)) => {
                 self.refused += 1;
-                for name in names::unknown(&message) {
+                let message = error.message();
+                for name in names::unknown(message) {
                     self.faults.push(format!("{what}: no `{name}` exists: {message}"));
                 }
                 for unseen in ["KeyLevels", "Interval::complex", "reaches level"] {
@@ -78,9 +80,8 @@ impl Record {
                 // `map_with` is `map` with more arguments.
                 let family = name.strip_suffix("_with").unwrap_or(name);
                 let path = format!("{owner}::{name}");
-                let front = message.split(": ").next().unwrap_or_default();
-                if ![name, family, &path].contains(&front) {
-                    self.faults.push(format!("{what}: does not begin with it: {message}"));
+                if !["", name, family, &path].contains(&error.op()) {
+                    self.faults.push(format!("{what}: names another operation: {error}"));
                 }
             }
         }

@@ -1,9 +1,7 @@
 //! Keys by what a program does: sums and statistics without a rotation spelled.
 
 use bellerophon::{
-    Bridge, Engine, ErrorKind,
-    ckks::{KeyLevels, statistics::Table},
-    prelude::*,
+    Bridge, Engine, ErrorKind, circuits::statistics::Table, ckks::KeyLevels, prelude::*,
 };
 
 use crate::common::{Party, cases, encrypt, errors, params_of, spread};
@@ -35,9 +33,9 @@ fn statistics_take_tables_of_fewer_rows() {
         let all = spread(rows * columns, 0.0, 1.0);
         let rows: Vec<Vec<f64>> = all.chunks(columns).map(<[f64]>::to_vec).collect();
         let x = encrypt(&client, &table.pack(&rows).unwrap(), 0.0..=1.0);
-        let means = client.decrypt(&table.means(&*server, &x).unwrap()).unwrap();
-        let variances = client.decrypt(&table.variances(&*server, &x).unwrap()).unwrap();
-        let covariances = table.covariance_matrix(&*server, &x).unwrap();
+        let means = client.decrypt(&table.means(&server, &x).unwrap()).unwrap();
+        let variances = client.decrypt(&table.variances(&server, &x).unwrap()).unwrap();
+        let covariances = table.covariance_matrix(&server, &x).unwrap();
         let diagonal = client.decrypt(&covariances[0]).unwrap();
         for c in 0..columns {
             let column: Vec<f64> = rows.iter().map(|row| row[c]).collect();

@@ -3,18 +3,17 @@
 use crate::common::{Party, encrypt, errors, law, params_of, party, refusal, sigmoid, spread};
 use bellerophon::{
     DecryptionBudget, Engine, ErrorKind,
-    ckks::{
-        self, Complex64, Interval,
+    circuits::{
         chebyshev::Chebyshev,
         diagonals::Diagonals,
         lintrans::{LinearOptions, LinearTransform},
-        noise_flooding::NoiseBound,
         polynomial::Polynomial,
-        simulator::Simulator,
     },
+    ckks::{self, Complex64, Interval, noise_flooding::NoiseBound, simulator::Simulator},
     lwe::Headroom,
     prelude::*,
 };
+use bellerophon_circuits::bootstrap::SimulatorExt;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -30,19 +29,19 @@ fn range(reach: f64) -> Interval {
 }
 
 fn bound(params: &Params, count: usize) -> NoiseBound {
-    let shadow = Simulator::new(params.ckks()).worst_case();
-    let any = shadow.encrypt(&vec![0.0; count], range(1.0), params.levels()).unwrap();
-    shadow.noise_bound(&program(&shadow, &any).unwrap()).unwrap()
+    let simulator = Simulator::new(params.ckks()).worst_case();
+    let any = simulator.encrypt(&vec![0.0; count], range(1.0), params.levels()).unwrap();
+    simulator.noise_bound(&program(&simulator, &any).unwrap()).unwrap()
 }
 
 #[test]
-fn shared_results_are_as_exact_as_they_say_and_counted() {
+fn shared_results_are_counted_and_as_exact_as_stated() {
     let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().multiply(), 1);
     let mut rng = ChaCha20Rng::seed_from_u64(2);
     for count in [1, 100, 1024] {
         let values = spread(count, -1.0, 1.0);
         let x = encrypt(&client, &values, -1.0..=1.0);
-        let y = program(&*server, &x).unwrap();
+        let y = program(&server, &x).unwrap();
         let bound = bound(client.params(), count);
         let mut budget = DecryptionBudget::new(client.id(), 2, 30.0).unwrap();
         assert_eq!(budget.reserve(2).unwrap(), 0);
@@ -95,12 +94,12 @@ fn polynomials_and_transforms_are_shared() {
     let count = 64;
     let values = spread(count, -1.0, 1.0);
     let params = params_of(Preset::ToyInsecure);
-    let shadow = Simulator::new(params.ckks()).worst_case();
-    let any = shadow.encrypt(&vec![0.0; count], range(1.0), params.levels()).unwrap();
-    let bound = shadow.noise_bound(&smoothed(&shadow, &any).unwrap()).unwrap();
-    let needs = Needs::new().program(&shadow.report());
+    let simulator = Simulator::new(params.ckks()).worst_case();
+    let any = simulator.encrypt(&vec![0.0; count], range(1.0), params.levels()).unwrap();
+    let bound = simulator.noise_bound(&smoothed(&simulator, &any).unwrap()).unwrap();
+    let needs = Needs::new().program(&simulator.report());
     let Party { client, server } = party(Preset::ToyInsecure, &needs, 14);
-    let y = smoothed(&*server, &encrypt(&client, &values, -1.0..=1.0)).unwrap();
+    let y = smoothed(&server, &encrypt(&client, &values, -1.0..=1.0)).unwrap();
     let mut rng = ChaCha20Rng::seed_from_u64(15);
     let p = Chebyshev::interpolate(f64::tanh, -1.0, 1.0, 3);
     let expected = |i: usize| p.eval(values[i]) - p.eval(values[(i + 1) % count]);
@@ -119,7 +118,7 @@ fn polynomials_and_transforms_are_shared() {
 fn refused_results_cost_nothing() {
     let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().multiply(), 3);
     let x = encrypt(&client, &[0.5; 1024], -1.0..=1.0);
-    let y = program(&*server, &x).unwrap();
+    let y = program(&server, &x).unwrap();
     let bound = bound(client.params(), 1024);
     let mut strict = DecryptionBudget::new(client.id(), 1 << 20, 60.0).unwrap();
     strict.reserve(1).unwrap();
@@ -147,9 +146,9 @@ fn refused_results_cost_nothing() {
         "{refused:?}"
     );
     // The shared values are real.
-    let shadow = Simulator::new(client.params().ckks()).worst_case();
-    let any = shadow.encrypt(&[0.0; 4], range(1.0), client.params().levels()).unwrap();
-    let bound = shadow.noise_bound(&shadow.mul_i(&any).unwrap()).unwrap();
+    let simulator = Simulator::new(client.params().ckks()).worst_case();
+    let any = simulator.encrypt(&[0.0; 4], range(1.0), client.params().levels()).unwrap();
+    let bound = simulator.noise_bound(&simulator.mul_i(&any).unwrap()).unwrap();
     let x = encrypt(&client, &[0.5; 4], -1.0..=1.0);
     let refused = client.decrypt_flooded(&server.mul_i(&x).unwrap(), &bound, &mut budget);
     assert!(
@@ -167,7 +166,7 @@ fn refused_results_cost_nothing() {
 #[test]
 fn what_was_reserved_is_not_shared_again() {
     let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().multiply(), 9);
-    let y = program(&*server, &encrypt(&client, &[0.5; 16], -1.0..=1.0)).unwrap();
+    let y = program(&server, &encrypt(&client, &[0.5; 16], -1.0..=1.0)).unwrap();
     let bound = bound(client.params(), 16);
     let (mut stored, mut shared) = (3, 0);
     for stops_early in [true, false, true, false] {
@@ -186,9 +185,9 @@ fn what_was_reserved_is_not_shared_again() {
 
 /// The noise bound of a vector as it was encrypted.
 fn fresh(server: &Evaluator, x: &Ciphertext, reach: f64) -> NoiseBound {
-    let shadow = Simulator::new(server.params().ckks()).worst_case();
-    let any = shadow.encrypt(&vec![0.0; x.len()], range(reach), x.level()).unwrap();
-    shadow.noise_bound(&any).unwrap()
+    let simulator = Simulator::new(server.params().ckks()).worst_case();
+    let any = simulator.encrypt(&vec![0.0; x.len()], range(reach), x.level()).unwrap();
+    simulator.noise_bound(&any).unwrap()
 }
 
 /// A budget with reserved results.
@@ -295,10 +294,11 @@ fn flooding_is_sized_by_the_program() {
     let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 13);
     let x = encrypt(&client, &spread(1000, -4.0, 4.0), -4.0..=4.0);
     let zeros = encrypt(&client, &[0.0; 1000], 0.0..=0.0);
-    let y = noisy(&*server, &x, zeros).unwrap();
-    let shadow = Simulator::new(server.params().ckks()).worst_case();
-    let shown = |reach: f64| shadow.encrypt(&[0.0; 1000], range(reach), x.level()).unwrap();
-    let bound = shadow.noise_bound(&noisy(&shadow, &shown(4.0), shown(0.0)).unwrap()).unwrap();
+    let y = noisy(&server, &x, zeros).unwrap();
+    let simulator = Simulator::new(server.params().ckks()).worst_case();
+    let shown = |reach: f64| simulator.encrypt(&[0.0; 1000], range(reach), x.level()).unwrap();
+    let bound =
+        simulator.noise_bound(&noisy(&simulator, &shown(4.0), shown(0.0)).unwrap()).unwrap();
     let mut budget = reserved(&x, 1, 16.0);
     let flooded =
         server.extract_flooded(&y, -4.0..=4.0, Headroom::TABLE, &bound, &mut budget).unwrap();
@@ -337,9 +337,9 @@ fn flooding_is_not_sized_by_the_vector() {
     let identity = MapRequest::new(|v| v).over(-4.0..=4.0).engines([Engine::Rgsw]);
     let looked_up = server.map_with(&x, &identity).unwrap();
     let stood = {
-        let shadow = Simulator::new(server.params().ckks()).worst_case();
-        let any = shadow.encrypt(&[0.0; 64], *looked_up.range(), looked_up.level()).unwrap();
-        shadow.noise_bound(&any).unwrap()
+        let simulator = Simulator::new(server.params().ckks()).worst_case();
+        let any = simulator.encrypt(&[0.0; 64], *looked_up.range(), looked_up.level()).unwrap();
+        simulator.noise_bound(&any).unwrap()
     };
     let request = MapRequest::new(sigmoid).over(-5.0..=5.0).flooded(&stood, budget.flooding());
     let again = server.map_flooded(&looked_up, &request, &mut budget);
@@ -401,17 +401,17 @@ fn automatic_bootstraps_add_up() {
     assert_eq!(server.failures(), bellerophon::FailureProbability::NONE);
     server.bootstrap(&x).unwrap();
     assert_eq!(server.failures(), params.program_failure(0, 1).unwrap());
-    let shadow = Simulator::new(params.ckks())
+    let simulator = Simulator::new(params.ckks())
         .with_bootstrapping(params.bootstrapper().unwrap().clone())
         .and_then(Simulator::with_auto_bootstrap)
         .unwrap();
-    let mut shown = shadow.encrypt(&[0.5, -0.25], range(1.0), x.level()).unwrap();
+    let mut shown = simulator.encrypt(&[0.5, -0.25], range(1.0), x.level()).unwrap();
     let anew = server.clone().reset_failures();
     for _ in 0..6 {
-        (x, shown) = (anew.square(&x).unwrap(), shadow.square(&shown).unwrap());
+        (x, shown) = (anew.square(&x).unwrap(), simulator.square(&shown).unwrap());
     }
-    assert!(shadow.report().bootstraps > 0);
-    assert_eq!(anew.failures(), shadow.report().failures);
+    assert!(simulator.report().bootstraps > 0);
+    assert_eq!(anew.failures(), simulator.report().failures);
     assert_eq!(server.failures(), params.program_failure(0, 1).unwrap());
 }
 

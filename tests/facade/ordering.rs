@@ -218,7 +218,7 @@ fn operands_with_a_past_are_compared() {
 }
 
 #[test]
-fn images_are_pooled_and_any_function_of_values_comes_back() {
+fn images_are_pooled_and_any_function_comes_back() {
     let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 25);
     let within = server.within(0.0..=1.0);
     let (rows, columns) = (8, 8);

@@ -4,10 +4,11 @@
 use std::collections::HashMap;
 
 use crate::common::{Party, params_of, party};
-use bellerophon::ckks::{
-    self, CkksOps, Interval, KeyLevels, Metadata, fbt::IntVec, noise, simulator::Simulator,
-};
 use bellerophon::prelude::*;
+use bellerophon::{
+    circuits::fbt::IntVec,
+    ckks::{self, CkksOps, Interval, KeyLevels, Metadata, noise, simulator::Simulator},
+};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
@@ -30,9 +31,9 @@ enum Origin {
     Values(usize),
 }
 
-/// The errors of a vector as multiples of those of their origins: the origin and the distance by which
-/// its slots have moved, and the factor. An encryption of `period` slots has errors of its own in
-/// `2 period` slots; the errors of its slots are the means of two of them.
+/// The errors of a vector as multiples of those of their origins: the origin and the distance by
+/// which its slots have moved, and the factor. An encryption of `period` slots has errors of its
+/// own in `2 period` slots; the errors of its slots are the means of two of them.
 type Form = HashMap<(Origin, usize), f64>;
 
 /// A vector of a program, its exact values, and its errors.
@@ -40,8 +41,8 @@ struct Known<C> {
     vector: C,
     values: Vec<f64>,
     form: Form,
-    /// The terms of all sums that led to it, each as often as it was added: those of the form, unless
-    /// some coincide or cancel.
+    /// The terms of all sums that led to it, each as often as it was added: those of the form,
+    /// unless some coincide or cancel.
     terms: f64,
 }
 
@@ -270,8 +271,8 @@ fn deviation<C>(x: &Known<C>, unit: f64, period: usize, scale: f64) -> f64 {
     form.iter().map(|(&(origin, _), f)| (f * of(origin)).powi(2)).sum::<f64>().sqrt()
 }
 
-/// Whether no two terms of a vector are of one slot of an encryption, as in a sum of vectors that have
-/// nothing in common.
+/// Whether no two terms of a vector are of one slot of an encryption, as in a sum of vectors that
+/// have nothing in common.
 fn is_independent<C>(x: &Known<C>, period: usize) -> bool {
     let form = folded(&x.form, x.values.len(), period);
     form.len() as f64 == x.terms && form.values().all(|f| f.abs() == 1.0)
@@ -279,7 +280,7 @@ fn is_independent<C>(x: &Known<C>, period: usize) -> bool {
 
 /// From above in all programs, and from below in those whose operands have nothing in common.
 #[test]
-fn predictions_of_linear_programs_are_close_to_their_errors() {
+fn linear_programs_have_errors_near_predictions() {
     let params = params_of(Preset::ToyInsecure);
     let simulator = Simulator::new(params.ckks());
     let mut rng = ChaCha20Rng::seed_from_u64(36);
@@ -330,7 +331,7 @@ fn predictions_of_linear_programs_are_close_to_their_errors() {
 
 /// A rotation by 7 of 8 slots, repeated, is the rotation by 7 of 16 slots of the repeated vector.
 #[test]
-fn rotations_of_other_numbers_of_slots_share_their_errors() {
+fn rotations_of_other_slot_counts_share_errors() {
     let params = params_of(Preset::ToyInsecure);
     let simulator = Simulator::new(params.ckks());
     let range = Interval::real(-1.0, 1.0).unwrap();
@@ -384,7 +385,7 @@ fn errors_of_linear_programs_are_as_predicted() {
 
 /// The same under parameters with tables of integers.
 #[test]
-fn errors_of_linear_programs_beside_tables_are_as_predicted() {
+fn linear_programs_beside_tables_err_as_predicted() {
     let programs = if cfg!(feature = "long-tests") { 200 } else { 20 };
     programs_have_the_predicted_errors(Preset::ToyTables, programs, ALL);
 }
@@ -413,7 +414,7 @@ fn programs_have_the_predicted_errors(preset: Preset, count: usize, kinds: usize
             let step = step(&mut rng, known.len(), kinds);
             summed |= matches!(step, Step::SumSlots(_));
             let foreseen = apply(&simulator, &predicted, step, period);
-            let Ok(next) = apply(&*server, &known, step, period) else {
+            let Ok(next) = apply(&server, &known, step, period) else {
                 assert!(foreseen.is_err(), "{step:?}");
                 continue;
             };
@@ -510,7 +511,7 @@ fn marks_of_integers_are_not_removed() {
     ];
     assert!(changed.into_iter().all(is_marked));
     let mut sum = x.clone();
-    server.add_assign(&mut sum, &x).unwrap();
+    server.arithmetic().add_assign(&mut sum, &x).unwrap();
     assert!(is_marked(sum));
 }
 

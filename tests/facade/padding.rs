@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use bellerophon::{
     Engine,
-    ckks::approx::{Function, Known},
+    circuits::approx::{Function, Known},
     prelude::*,
 };
 
@@ -93,16 +93,23 @@ impl Bench<'_> {
 }
 
 /// Operations that have no case here, and why.
-const OTHERS: [(&str, &str); 14] = [
+const OTHERS: [(&str, &str); 21] = [
     ("composed", "runs a closure"),
+    ("fused", "runs an operation"),
+    ("single", "runs an operation"),
+    ("refreshed", "is what a bootstrap does to one operand"),
     ("new", "makes an evaluator"),
     ("with_auto_bootstrap", "in the loops below"),
-    ("bootstrap_automatically", "in the loops below"),
     ("keep_within", "in the loops below"),
     ("map_plan", "computes nothing"),
     ("pack_level", "computes nothing"),
     ("tables", "of LWE values, which have no padding"),
+    ("publish", "results that leave"),
+    ("publish_paired", "results that leave"),
     ("publish_integers", "results that leave"),
+    ("admit", "inputs with the metadata of their declaration"),
+    ("admit_paired", "inputs with the metadata of their declaration"),
+    ("admit_integers", "inputs with the metadata of their declaration"),
     ("extract_flooded", "as `extract`, with noise: `noise_flooding.rs`"),
     ("extract_flooded_with", "as `extract`, with noise: `noise_flooding.rs`"),
     ("map_flooded", "as `map_with`, with noise: `noise_flooding.rs`"),
@@ -141,7 +148,7 @@ fn every_operation_computes_the_values() {
         }
     }
     // Nothing is left out.
-    let owners = ["CkksOps", "ComposedOps", "Evaluator"].map(methods_of);
+    let owners = ["Vectors", "CkksOps", "ComposedOps", "CircuitOps", "Evaluator"].map(methods_of);
     let ordering = methods_of("OrderOps").into_iter().map(|name| format!("{name} (LWE)"));
     let all: BTreeSet<String> = owners.into_iter().flatten().chain(ordering).collect();
     let known: BTreeSet<String> =
@@ -197,7 +204,7 @@ fn a_loop_whose_padding_flees_keeps_its_values() {
 /// A functional bootstrap clears padding that leaves its domain: behind the results is the function
 /// of the middle of the domain.
 #[test]
-fn functional_bootstraps_clear_padding_outside_their_domain() {
+fn functional_bootstraps_clear_padding_beyond_domains() {
     const FAR: f64 = 2.0;
     let Party { client, server } = party(Preset::ToySmooth, &Needs::new().functional(), 37);
     let sigmoid = Function::from(Known::Sigmoid);
@@ -208,7 +215,7 @@ fn functional_bootstraps_clear_padding_outside_their_domain() {
         let values = spread(len, 0.2, 0.8);
         let x = dirty(&server, &client.encrypt(&values, 0.0..=1.0).unwrap(), FAR);
         let slots = x.meta().slots;
-        let x = PairedVec::of_reals(&*server, x).unwrap();
+        let x = PairedVec::of_reals(&server, x).unwrap();
         let y = server.functions_of(&x, &[&f]).unwrap().remove(0).into_inner();
         let all = client.decrypt(&server.with_len(y, slots).unwrap()).unwrap();
         let expected = values.into_iter().chain(std::iter::repeat(0.5)).take(slots);

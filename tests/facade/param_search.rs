@@ -1,18 +1,24 @@
 //! Parameters that are chosen for programs with bootstraps keep what they promise: precision from
 //! both sides, sizes, security, and the cheapest EvalMod.
 
+use bellerophon_circuits::CircuitOps;
+use bellerophon_circuits::bootstrap::EvaluatorExt;
 use std::sync::LazyLock;
 
 use crate::common::{errors, params_of};
-use bellerophon::ckks::{
-    CkksOps, Encoder, ErrorKind, EvaluationKeys, Evaluator, Interval, Params,
-    bootstrap::BootstrapKeys,
-    decrypt_values, encrypt,
-    eval_mod::overflow_bound,
-    param_search::{ReductionChoice, SelectedParams},
-};
 use bellerophon::mlwe::{SecretKey, SecretKind, Security};
 use bellerophon::{Accuracy, ProgramBounds, prelude::Preset};
+use bellerophon::{
+    circuits::{
+        bootstrap::BootstrapKeys,
+        eval_mod::overflow_bound,
+        param_search::{ReductionChoice, SelectedParams},
+    },
+    ckks::{
+        CkksOps, Encoder, ErrorKind, EvaluationKeys, Evaluator, Interval, Params, decrypt_values,
+        encrypt,
+    },
+};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 

@@ -2,10 +2,13 @@
 
 use crate::common::{Party, errors, spread};
 use bellerophon::ParamsSpec;
-use bellerophon::ckks::{self, LevelGroup, ModulusChain, bootstrap::BootstrapSpec};
 use bellerophon::lwe::{self, NtruSpec};
 use bellerophon::mlwe::Security;
 use bellerophon::prelude::*;
+use bellerophon::{
+    circuits::bootstrap::BootstrapSpec,
+    ckks::{self, LevelGroup, ModulusChain},
+};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 

@@ -7,7 +7,7 @@ use crate::common::{
     Party, cases, check_map, encrypt, errors, law, params_of, party, refusal, sigmoid, spread,
 };
 use bellerophon::prelude::*;
-use bellerophon::{Bridge, Engine, ErrorKind, LutEngine, Progress, Stage, ckks, lwe, repack};
+use bellerophon::{Bridge, Engine, ErrorKind, Progress, Stage, ckks, lookup, lwe};
 use bellerophon_testing::silence::{SECRETS, refused, silent};
 
 #[test]
@@ -57,8 +57,8 @@ fn both_bridges_agree() {
 /// engine, and what a set does not have is refused.
 #[test]
 fn both_engines_agree() {
-    for engine in [LutEngine::Rgsw, LutEngine::Ntru] {
-        let needs = Needs::new().map_with([engine.into()]);
+    for engine in [Engine::Rgsw, Engine::Ntru] {
+        let needs = Needs::new().map_with([engine]);
         let needs = needs.bridge(Bridge::Ring).bridge(Bridge::Linear);
         let Party { client, server } = party(Preset::ToyInsecure, &needs, 21);
         assert_eq!(server.engine(), Some(engine));
@@ -69,12 +69,12 @@ fn both_engines_agree() {
             let y = server.map_with(&x, &tanh).unwrap();
             let found = client.decrypt(&y).unwrap();
             let (mean, _) = errors(&found, values.iter().map(|v| v.tanh()));
-            let ratio = mean / law(client.params(), &tanh.engines([engine.into()])).mean_abs;
+            let ratio = mean / law(client.params(), &tanh.engines([engine])).mean_abs;
             assert!((0.8..1.25).contains(&ratio), "{engine:?} {bridge:?}: {ratio}");
         }
     }
     let Party { server, .. } = party(Preset::ToyInsecure, &Needs::new().map(), 22);
-    assert_eq!(server.engine(), Some(LutEngine::Rgsw), "what rests on LWE alone, unless named");
+    assert_eq!(server.engine(), Some(Engine::Rgsw), "what rests on LWE alone, unless named");
 }
 
 /// Slots to LWE values and back: exact to 12 bits of the domain, any layout, any level.
@@ -106,7 +106,7 @@ fn values_leave_the_slots_and_come_back() {
     let (x, y) = (down(&a), down(&b));
     let all = lwe::LweVec::concat(&[x.add(&y).unwrap(), y]).unwrap();
     let positions: Vec<usize> = (0..120).map(|i| 2 * i + 1).collect();
-    let layout = repack::Layout::new(256, &positions).unwrap();
+    let layout = lookup::Layout::new(256, &positions).unwrap();
     let packed = server.pack_in(&all, &layout, 1).unwrap();
     assert_eq!((packed.level(), packed.meta().slots), (1, 256));
     let found = client.decrypt(&packed).unwrap();
@@ -332,7 +332,7 @@ fn sums_of_mapped_vectors_are_those_of_their_values() {
 }
 
 #[test]
-fn a_range_stated_of_the_values_says_nothing_of_the_padding() {
+fn stated_ranges_say_nothing_of_the_padding() {
     let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map().rotate([1]), 7);
     let x = client.encrypt(&[5.0, 6.0, 5.5], -8.0..=8.0).unwrap();
     let x = server.assume_range(&x, 5.0..=6.0).unwrap();

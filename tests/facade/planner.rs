@@ -1,7 +1,7 @@
 //! The planner of `map` on toy sets: its choices, its predictions, and its refusals.
 
 use crate::common::{cases, encrypt, params_of, party, refusal, spread};
-use bellerophon::ckks::approx::{Function, Known};
+use bellerophon::circuits::approx::{Function, Known};
 use bellerophon::prelude::*;
 use bellerophon::{CostModel, Engine, ErrorKind, FasterEngine, MapPlan, PriceOrigin};
 

@@ -7,7 +7,7 @@ use crate::common::{Party, encrypt, law, party, spread};
 use bellerophon::ckks::{self, Interval, Metadata, simulator::Simulator};
 use bellerophon::lwe::{self, Headroom, Order};
 use bellerophon::prelude::*;
-use bellerophon::{Bridge, DecryptionBudget, Engine, repack};
+use bellerophon::{Bridge, DecryptionBudget, Engine, lookup};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -197,10 +197,10 @@ fn corrected_look_ups() {
 fn flooded_look_ups() {
     let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 36);
     let x = encrypt(&client, &[1.98; 300], -2.0..=2.0);
-    let shadow = Simulator::new(server.params().ckks()).worst_case();
+    let simulator = Simulator::new(server.params().ckks()).worst_case();
     let range = Interval::real(-2.0, 2.0).unwrap();
-    let any = shadow.encrypt(&[0.0; 300], range, x.level()).unwrap();
-    let bound = shadow.noise_bound(&any).unwrap();
+    let any = simulator.encrypt(&[0.0; 300], range, x.level()).unwrap();
+    let bound = simulator.noise_bound(&any).unwrap();
     let mut budget = DecryptionBudget::new(x.lattice().ident().key, 4, 30.0).unwrap();
     budget.reserve(2).unwrap();
     let exp = MapRequest::new(f64::exp).flooded(&bound, budget.flooding());
@@ -248,7 +248,7 @@ fn values_outside_the_slots() {
     let read = tables.map(&values, sigmoid, room).unwrap();
     check_worst("table", of(&read, &sigmoid, &steepest));
     check_worst("pack", ratio(&client, &server.pack(&read).unwrap(), steepest));
-    let layout = repack::Layout::new(512, &(0..300).map(|i| i + 100).collect::<Vec<_>>()).unwrap();
+    let layout = lookup::Layout::new(512, &(0..300).map(|i| i + 100).collect::<Vec<_>>()).unwrap();
     let packed = server.pack_in(&read, &layout, 1).unwrap();
     let found = client.decrypt(&packed).unwrap();
     check_worst("pack in", rms(&found[100..400], steepest) / packed.metadata().noise());
@@ -297,8 +297,8 @@ fn bounds_of_packed_values() {
     assert!((2.0..2.1).contains(&found), "{found}");
 }
 
-fn in_order(count: usize) -> repack::Layout {
-    repack::Layout::in_order(count).unwrap()
+fn in_order(count: usize) -> lookup::Layout {
+    lookup::Layout::in_order(count).unwrap()
 }
 
 /// Functions of several values: spread, and all equal.
@@ -417,7 +417,9 @@ fn functional_bootstraps() {
     let smooth = client.params().functional().unwrap();
     let tanh = smooth
         .real_function(
-            &ckks::approx::Function::from(ckks::approx::Known::Tanh),
+            &bellerophon::circuits::approx::Function::from(
+                bellerophon::circuits::approx::Known::Tanh,
+            ),
             -4.0,
             4.0,
             Accuracy::bits(20.0),

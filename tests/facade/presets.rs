@@ -8,7 +8,7 @@ use crate::common;
 use crate::common::{params_of, refusal, small_program};
 use bellerophon::prelude::*;
 use bellerophon::{
-    Bridge, ErrorKind, ParamsSpec, ProgramBounds,
+    Bridge, Dense, ErrorKind, ParamsSpec, ProgramBounds,
     mlwe::{SecretKind, Security},
 };
 
@@ -96,9 +96,9 @@ fn the_tail_of_a_sum_of_uniform_numbers() {
 #[test]
 fn dense_twins_have_dense_secrets_alone() {
     for (preset, twin) in [
-        (Preset::Functions, Preset::FunctionsDense),
-        (Preset::FunctionsFine, Preset::FunctionsFineDense),
-        (Preset::FunctionsPrecise, Preset::FunctionsPreciseDense),
+        (Preset::Functions, Preset::Dense(Dense::Functions)),
+        (Preset::FunctionsFine, Preset::Dense(Dense::FunctionsFine)),
+        (Preset::FunctionsPrecise, Preset::Dense(Dense::FunctionsPrecise)),
     ] {
         let [sparse, dense] = [preset, twin].map(|preset| preset.spec().unwrap());
         assert_eq!(sparse.slots, dense.slots);
@@ -188,7 +188,7 @@ fn what_a_set_does_not_have_is_refused_by_name() {
 }
 
 #[test]
-fn less_than_128_bits_is_refused_unless_asked_for_by_name() {
+fn less_than_128_bits_is_refused_unless_named() {
     let spec = Preset::Functions.spec().unwrap();
 
     // One prime too many in the chain of the slots.

@@ -111,7 +111,7 @@ fn a_stop_in_a_later_batch_counts_all_values_before() {
 }
 
 #[test]
-fn key_generation_reports_every_key_and_can_be_stopped() {
+fn key_generation_reports_all_keys_and_can_be_stopped() {
     let params = params_of(Preset::ToyInsecure);
     let log = Log::default();
     let client = ClientKey::generate(&params).unwrap().with_progress(log.callback());

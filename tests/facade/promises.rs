@@ -1,16 +1,18 @@
 //! What a parameter set says of itself when it is printed is what a program finds: arithmetic and
 //! look-ups in toy dimensions, and with the feature `long-tests` every combination of the parts,
-//! every preset and a set with everything at full size. Combinations that cannot work are refused by
-//! `Params::new`, needs that a set does not serve when keys are asked for.
+//! every preset and a set with everything at full size. Combinations that cannot work are refused
+//! by `Params::new`, needs that a set does not serve when keys are asked for.
 
 use std::ops::RangeInclusive;
 
 use crate::common::{Party, errors, law, params_of, refusal, sigmoid, spread};
 use crate::parts::{Parts, generator, party, serve};
-use bellerophon::ckks::{self, LevelGroup, ModulusChain, bootstrap::BootstrapSpec};
+use bellerophon::circuits::bootstrap::BootstrapSpec;
+use bellerophon::ckks::{self, LevelGroup, ModulusChain};
+use bellerophon::lookup::LutEngine;
 use bellerophon::mlwe::Security;
 use bellerophon::prelude::*;
-use bellerophon::{Bridge, Engine, ErrorKind, LutEngine, ParamsSpec};
+use bellerophon::{Bridge, Engine, ErrorKind, ParamsSpec};
 
 /// Standard deviations that no error of a vector exceeds: errors of products have heavier tails
 /// than normal ones.
@@ -138,8 +140,8 @@ fn check_bootstrapping(params: &Params, Party { client, server }: &Party) {
     assert!(matches!(refused.kind(), ErrorKind::OutOfLevels { .. }), "{refused}");
 }
 
-/// This file makes a few dozen checks of the largest error of some look-ups. The 95 % quantile for so
-/// many times the values of one check is exceeded in any of them with a chance below 1 %.
+/// This file makes a few dozen checks of the largest error of some look-ups. The 95 % quantile for
+/// so many times the values of one check is exceeded in any of them with a chance below 1 %.
 const ALL: usize = 1000;
 
 /// A look-up from the level that it takes to the one that it leaves, products between, and another.
@@ -149,7 +151,7 @@ fn check_look_ups(params: &Params, party: &Party, bridge: Bridge, count: usize) 
     let (needed, after) = (lookups.levels(), lookups.level_after());
     let domain = -2.0..=2.0;
     let values = spread(count, -2.0, 2.0);
-    let engine = Engine::from(server.engine().unwrap());
+    let engine = server.engine().unwrap();
     let request = MapRequest::new(sigmoid).over(domain.clone()).bridge(bridge).engines([engine]);
     let law = law(params, &request);
     let mut found = vec![];
@@ -193,7 +195,7 @@ fn check_corrected(params: &Params, party: &Party, (count, bits): (usize, f64)) 
     let Party { client, server } = party;
     let domain = -2.0..=2.0;
     let values = spread(count, -2.0, 2.0);
-    let engine = Engine::from(server.engine().unwrap());
+    let engine = server.engine().unwrap();
     for level in [params.levels(), params.lookups().unwrap().levels()] {
         let tanh = MapRequest::new(f64::tanh)
             .over(domain.clone())
@@ -221,7 +223,7 @@ fn check_packing(Party { client, server }: &Party, count: usize) {
     let room = bellerophon::lwe::Headroom { terms: 2, levels: 0 };
     let out = server.extract_for(&x, -1.0..=1.0, room).unwrap();
     let highest = server.pack_level().unwrap();
-    let layout = bellerophon::repack::Layout::in_order(count).unwrap();
+    let layout = bellerophon::lookup::Layout::in_order(count).unwrap();
     // The levels below it are served too, whatever their sizes.
     for level in [highest, highest - 1, 1] {
         let back = server.pack_in(&out, &layout, level).unwrap();
@@ -316,9 +318,10 @@ fn look_ups_keep_their_promises() {
     keep_look_ups(Some(16), false);
 }
 
+/// Over the linear bridge, and on NTRU over the ring.
 #[cfg(feature = "long-tests")]
 #[test]
-fn look_ups_over_the_linear_bridge_and_on_ntru_keep_their_promises() {
+fn linear_and_ntru_look_ups_keep_their_promises() {
     keep_look_ups(None, false);
     keep_look_ups(Some(16), true);
 }
@@ -441,11 +444,13 @@ fn what_cannot_work_is_refused_before_it_is_tried() {
 #[cfg(feature = "long-tests")]
 #[test]
 fn presets_keep_their_promises_at_full_size() {
+    use bellerophon::Dense;
+
     let larger = [
         Preset::FunctionsFine,
         Preset::FunctionsPrecise,
-        Preset::FunctionsFineDense,
-        Preset::FunctionsPreciseDense,
+        Preset::Dense(Dense::FunctionsFine),
+        Preset::Dense(Dense::FunctionsPrecise),
     ];
     for preset in Preset::ALL {
         let params = params_of(preset);

@@ -1,9 +1,12 @@
 //! Many providers encrypt under the public key of one owner.
 
-use bellerophon::ckks::{self, SeededCiphertext, statistics::Table};
 use bellerophon::format::{self};
 use bellerophon::prelude::*;
-use bellerophon::{Engine, ErrorKind, ProvidedIntegers, mlwe};
+use bellerophon::{Engine, ErrorKind, mlwe};
+use bellerophon::{
+    circuits::statistics::Table,
+    ckks::{self, SeededCiphertext},
+};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, Normal, Uniform};
@@ -122,8 +125,8 @@ fn statistics_of_provided_rows() {
     let first = Ciphertext::from(sent.next().unwrap());
     let all = sent.fold(first, |sum, x| server.add(&sum, &x).unwrap());
     let all = server.assume_range(&all, 0.0..=1.0).unwrap();
-    let means = table.means(&*server, &all).unwrap();
-    let variances = table.variances(&*server, &all).unwrap();
+    let means = table.means(&server, &all).unwrap();
+    let variances = table.variances(&server, &all).unwrap();
     for c in 0..2 {
         let column: Vec<f64> = rows.iter().map(|row| row[c]).collect();
         let mean = column.iter().sum::<f64>() / 8.0;
@@ -133,8 +136,9 @@ fn statistics_of_provided_rows() {
     }
 }
 
+/// Bootstraps and functional bootstraps.
 #[test]
-fn bootstrapping_and_functional_bootstrapping_of_provided_vectors() {
+fn provided_vectors_take_both_kinds_of_bootstraps() {
     let needs = Needs::new().multiply().bootstrap();
     let Party { client, server } = party(Preset::ToyBootstrapping, &needs, 12);
     let public = client.public_key_with(&mut rng(13)).unwrap();
@@ -164,7 +168,7 @@ fn integers_of_providers_travel_without_their_noise() {
             let integers: Vec<usize> = (0..count).map(|i| i * 50 % 256).collect();
             let sent = public.encrypt(&integers, Modulo(256)).unwrap();
             let bytes = format::to_bytes(params, &sent).unwrap();
-            let received: ProvidedIntegers = format::from_bytes(params, &bytes).unwrap();
+            let received: Provided<IntVec> = format::from_bytes(params, &bytes).unwrap();
             assert_eq!(received, sent);
             let y = server.integers().table(&received, |k| k * k % 256).unwrap();
             let expected: Vec<usize> = integers.iter().map(|k| k * k % 256).collect();

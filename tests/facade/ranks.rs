@@ -56,18 +56,20 @@ fn the_same_program_at_every_rank() {
         let server = Evaluator::new(keys).unwrap();
         let (cx, cy) =
             (client.encrypt(&x, -2.0..=2.0).unwrap(), client.encrypt(&y, -2.0..=2.0).unwrap());
-        let result = program(&*server, &cx, &cy).unwrap();
+        let result = program(&server, &cx, &cy).unwrap();
         close(&client.decrypt(&result).unwrap(), &expected);
         // The simulator predicts level and scale, and the noise, too, if rotations have their own
         // keys.
-        let shadow = Simulator::new(params.ckks());
+        let simulator = Simulator::new(params.ckks());
         let (range, level) = (Interval::real(-2.0, 2.0).unwrap(), params.levels());
-        let (sx, sy) =
-            (shadow.encrypt(&x, range, level).unwrap(), shadow.encrypt(&y, range, level).unwrap());
-        let foretold = program(&shadow, &sx, &sy).unwrap();
+        let (sx, sy) = (
+            simulator.encrypt(&x, range, level).unwrap(),
+            simulator.encrypt(&y, range, level).unwrap(),
+        );
+        let foretold = program(&simulator, &sx, &sy).unwrap();
         assert_eq!(foretold.metadata().level, result.level());
-        let own = client.evaluation_keys(&Needs::new().keys(&shadow.report().keys)).unwrap();
-        let result = program(&*Evaluator::new(own).unwrap(), &cx, &cy).unwrap();
+        let own = client.evaluation_keys(&Needs::new().keys(&simulator.report().keys)).unwrap();
+        let result = program(&Evaluator::new(own).unwrap(), &cx, &cy).unwrap();
         close(&client.decrypt(&result).unwrap(), &expected);
         assert!(result.metadata().noise() <= 1.5 * foretold.metadata().noise());
     }

@@ -4,15 +4,19 @@
 
 use crate::common::{Party, params_of, party};
 use crate::origins::{CONSTANT, Slots, has_predicted_errors, rng};
-use bellerophon::ckks::{
-    self, Complex64, Interval, KeyLevels,
-    chebyshev::Chebyshev,
-    diagonals::Diagonals,
-    lintrans::{LinearOptions, LinearTransform},
-    polynomial::{Monomial, Polynomial},
-    simulator::{SimCiphertext, Simulator},
-};
 use bellerophon::prelude::*;
+use bellerophon::{
+    circuits::{
+        chebyshev::Chebyshev,
+        diagonals::Diagonals,
+        lintrans::{LinearOptions, LinearTransform},
+        polynomial::{Monomial, Polynomial},
+    },
+    ckks::{
+        self, Complex64, Interval,
+        simulator::{SimCiphertext, Simulator},
+    },
+};
 
 /// A number whose rounding at a scale is nearly one half.
 fn halfway(scale: f64) -> f64 {
@@ -21,7 +25,7 @@ fn halfway(scale: f64) -> f64 {
 
 /// The rounding of a constant is the same in every slot and in every vector.
 #[test]
-fn roundings_of_constants_add_up_in_sums_of_slots_and_vectors() {
+fn roundings_of_constants_add_up_in_sums() {
     let params = params_of(Preset::ToyInsecure);
     let slots = params.slots();
     let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().sums(slots), 41);
@@ -94,18 +98,17 @@ fn roundings_of_a_plaintext_add_up_in_products() {
     (0..SLOTS).for_each(|k| ones.add_diagonal(k, vec![constant.into(); SLOTS]));
     let m = LinearTransform::new(client.params().ckks(), &ones, LEVEL, LinearOptions::default())
         .unwrap();
-    let Party { client, server } =
-        party(Preset::ToyInsecure, &Needs::new().keys(&KeyLevels::default().transform(&m)), 42);
+    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().keys(&m.keys()), 42);
     let x = client.encrypt_with(&[1.0; SLOTS], -1.0..=1.0, LEVEL, &mut random).unwrap();
     let exact = [SLOTS as f64 * constant; SLOTS];
     has_predicted_errors(&client, &server.transform(&x, &m).unwrap(), &exact, Slots::Equal);
 }
 
 /// Products of a vector with itself and with what was computed from it: `x^2` has the error
-/// `2 x e`, and `x x x` has `3 x^2 e`. The largest slots, on which publication stands, have the same errors
-/// here.
+/// `2 x e`, and `x x x` has `3 x^2 e`. The largest slots, on which publication stands, have the
+/// same errors here.
 #[test]
-fn products_of_correlated_factors_have_the_predicted_errors() {
+fn products_of_correlated_factors_err_as_predicted() {
     let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().multiply(), 43);
     let slots = client.params().slots();
     let level = client.params().levels();
@@ -121,12 +124,12 @@ fn products_of_correlated_factors_have_the_predicted_errors() {
     let square = server.square(&x).unwrap();
     let cube = server.mul(&square, &x).unwrap();
     let fourth = Monomial::new(&[0.0, 0.0, 0.0, 0.0, 1.0]).unwrap();
-    let basis = server.power_basis(&x, &[&fourth]).unwrap();
+    let fourth = server.monomial(&x, &fourth, None).unwrap();
     let powers = [
         (server.mul(&x, &same).unwrap(), 2.0),
         (server.mul(&cube, &square).unwrap(), 5.0),
-        (server.monomial_in(&basis, &fourth, None).unwrap(), 4.0),
-        (server.mul(&server.monomial_in(&basis, &fourth, None).unwrap(), &x).unwrap(), 5.0),
+        (fourth.clone(), 4.0),
+        (server.mul(&fourth, &x).unwrap(), 5.0),
         (square, 2.0),
         (cube, 3.0),
     ];
@@ -191,7 +194,7 @@ fn what_decides_exactness_counts_amplitudes() {
 
 /// Errors of a vector in both factors of a product, and in a linear transform beside the vector.
 #[test]
-fn products_and_transforms_share_the_errors_of_their_operand() {
+fn products_and_transforms_share_operand_errors() {
     const SLOTS: usize = 8;
     let params = params_of(Preset::ToyInsecure);
     let simulator = Simulator::new(params.ckks());

@@ -1,9 +1,10 @@
 //! Values far below 1: bootstraps take them, and what the noise covers is refused.
 
-use bellerophon::ckks::{
-    Complex64, Declaration, diagonals::Diagonals, lintrans::LinearTransform, statistics::Table,
-};
 use bellerophon::{ErrorKind, prelude::*};
+use bellerophon::{
+    circuits::{diagonals::Diagonals, lintrans::LinearTransform, statistics::Table},
+    ckks::{Complex64, Declaration},
+};
 
 use crate::common::{Party, encrypt, errors, party, refusal};
 
@@ -48,7 +49,7 @@ fn bootstraps_take_small_values() {
 
 /// What is stated of the noise of a bootstrap is enough to declare it, for any number of values.
 #[test]
-fn bootstrapped_vectors_are_published_with_the_stated_noise() {
+fn published_bootstraps_have_the_stated_noise() {
     let Party { client, server } = party(Preset::ToyBootstrapping, &needs(), 45);
     for len in [1, 16, 128, client.params().slots()] {
         let values: Vec<f64> = (0..len).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
@@ -166,7 +167,7 @@ fn variances_of_small_prices_are_refused() {
         let rows: Vec<Vec<f64>> =
             rows.iter().map(|row| row.iter().map(|v| v * unit).collect()).collect();
         let x = client.encrypt(&table.pack(&rows).unwrap(), 0.0..=4.0 * unit).unwrap();
-        let variances = client.decrypt(&table.variances(&*server, &x).unwrap());
+        let variances = client.decrypt(&table.variances(&server, &x).unwrap());
         if small {
             assert!(lost(&variances), "{variances:?}");
             continue;

@@ -1,5 +1,5 @@
-//! Stored objects of every type: each keeps its meaning, and is written as the same bytes. The tests
-//! also read invalid bytes of every kind that a peer may send.
+//! Stored objects of every type: each keeps its meaning, and is written as the same bytes. The
+//! tests also read invalid bytes of every kind that a peer may send.
 //!
 //! `vectors/README.md` says how the files were made.
 
@@ -12,7 +12,8 @@ use std::{
 use crate::common::refusal;
 use bellerophon::{
     Error, ErrorKind, EvaluationKeys, Result,
-    ckks::{self, SeededCiphertext, bootstrap::BootstrapKeys},
+    circuits::bootstrap::BootstrapKeys,
+    ckks::{self, SeededCiphertext},
     format::{self, Context, Header, SecretBytes},
     mlwe::{
         self, GaloisKey, KeyId, KeySwitchKey, ModRaiseKey, PublicKey, RankReduceKey, RelinKeys,
@@ -393,7 +394,9 @@ proptest! {
     #[test]
     fn huge_numbers_behind_a_right_hash(
         at in any::<prop::sample::Index>(),
-        number in prop::sample::select(vec![u64::MAX, i64::MAX as u64, u64::from(u32::MAX), 1 << 40]),
+        number in prop::sample::select(
+            vec![u64::MAX, i64::MAX as u64, u64::from(u32::MAX), 1 << 40],
+        ),
         width in 1..=8usize,
         length in any::<u64>(),
     ) {

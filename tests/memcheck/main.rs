@@ -1,6 +1,7 @@
-//! Secrets choose no branch and no address: sampling, encryption and decryption run under valgrind's
-//! memcheck with every secret marked as undefined, on the portable back end and on AVX2. Memcheck
-//! reports a conditional jump or an address that depends on a mark, through any arithmetic.
+//! Secrets choose no branch and no address: sampling, encryption and decryption run under
+//! valgrind's memcheck with every secret marked as undefined, on the portable back end and on AVX2.
+//! Memcheck reports a conditional jump or an address that depends on a mark, through any
+//! arithmetic.
 //!
 //! The program runs itself under valgrind, once for each case and back end. Two cases contain the
 //! fault on purpose, and must be reported. Optimised builds only: the checks of a debug build

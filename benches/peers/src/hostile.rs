@@ -38,7 +38,8 @@ impl fmt::Display for Row {
         let Self { name, bytes, tried, refused, panicked, accepted, ignored, memory } = self;
         write!(
             f,
-            "{name:<30} {bytes:>7} {tried:>6} {refused:>8} {panicked:>9} {accepted:>9} {ignored:>8} {memory:>7.2}"
+            "{name:<30} {bytes:>7} {tried:>6} {refused:>8} {panicked:>9} {accepted:>9} \
+             {ignored:>8} {memory:>7.2}"
         )
     }
 }

@@ -12,11 +12,10 @@ use bellerophon::mlwe::security::{self, NTRU_TERNARY_SIGMA};
 use bellerophon::mlwe::{KeyId, Security};
 use rand::{RngExt, SeedableRng, rngs::SysRng};
 use rand_chacha::ChaCha20Rng;
-use serde::Serialize;
 
 use super::contender::Contender;
 use common::cpu::cpu_seconds;
-use common::program::Failure;
+use common::facts::Facts;
 use common::stats::Errors;
 
 /// Runs of single look-ups and of batches, of which the fastest counts.
@@ -30,60 +29,6 @@ const WIDTH: f64 = 2.5;
 
 /// The constant function that shows the noise.
 const LEVEL: f64 = 0.25;
-
-/// Counted, predicted and measured figures.
-#[derive(Debug, Serialize)]
-pub struct Row {
-    pub set: &'static str,
-    pub engine: &'static str,
-    /// The degree of the tables.
-    pub degree: usize,
-    /// The LWE dimension.
-    pub dimension: usize,
-    /// `log2` of the modulus of the rotation's rows.
-    pub log2_modulus: f64,
-    pub digits: usize,
-    pub base_log: u32,
-    /// The smallest security over all keys of the set, and that of the blind-rotation key.
-    pub security_bits: f64,
-    pub rotation_security_bits: f64,
-    /// Whether the set keeps the margin of the security tables.
-    pub secure: bool,
-    /// Bytes of the keys in transit: seeds for masks, residues packed to the bits of their primes.
-    pub rotation_key_bytes: usize,
-    pub switch_key_bytes: usize,
-    /// Both.
-    pub key_bytes: usize,
-    /// The blind-rotation key as the paper counts it: masks as long as bodies.
-    pub unseeded_key_bytes: usize,
-    /// The blind-rotation key in memory, in words of 64 bits, with the key switch out of NTRU.
-    pub key_memory_bytes: usize,
-    /// Transforms of a rotation.
-    pub transforms: f64,
-    /// Multiplications modulo a prime in a rotation, in transforms and of what they transform.
-    pub multiplications: f64,
-    /// Integer multiplications as the paper counts them: the square of the degree for each product
-    /// of polynomials.
-    pub schoolbook_multiplications: f64,
-    pub keygen_s: f64,
-    /// Milliseconds of a single look-up, and of each of a batch.
-    pub single_ms: f64,
-    pub batch_ms: f64,
-    /// The same for each of the batch in CPU time, which other programs do not affect.
-    pub batch_cpu_ms: Option<f64>,
-    /// `-log2` of the mean error of the sigmoid on [-8, 8].
-    pub error_bits_mean: f64,
-    pub predicted_error_bits_mean: f64,
-    pub max_abs_err: f64,
-    pub mean_abs_err: f64,
-    /// `-log2` of the standard deviation of the noise of a table, relative to the encoding width:
-    /// measured with a constant table, and predicted.
-    pub noise_bits: f64,
-    pub predicted_noise_bits: f64,
-    /// Values of the batch.
-    pub n: usize,
-    pub ciphertext_bytes: usize,
-}
 
 /// The outcome of a run of look-ups.
 struct Run {
@@ -99,14 +44,23 @@ struct Run {
     ciphertext_bytes: usize,
 }
 
-/// Measures look-ups of `count` values.
-pub fn measure(contender: &Contender, count: usize) -> std::result::Result<Row, Failure> {
-    let params = Params::new(contender.spec.clone()).map_err(Failure::run)?;
+/// Measures look-ups of `count` values: counted, predicted and measured figures.
+///
+/// `degree` is that of the tables, `dimension` the LWE dimension, `log2_modulus` the modulus of the
+/// rotation's rows. Security is the smallest over all keys of the set, and that of the
+/// blind-rotation key; `secure` sets keep the margin of the security tables. Bytes of keys are
+/// those in transit (seeds for masks, residues packed to the bits of their primes), those of the
+/// blind-rotation key as the paper counts them, with masks as long as bodies, and those in memory,
+/// in words of 64 bits, with the key switch out of NTRU. Transforms and multiplications are those
+/// of a rotation; schoolbook ones count the square of the degree for each product of polynomials,
+/// as the paper does. Errors are those of the sigmoid on [-8, 8]; noise bits are `-log2` of the
+/// standard deviation of a constant table, relative to the encoding width.
+pub fn measure(contender: &Contender, count: usize) -> Result<Facts> {
+    let params = Params::new(contender.spec.clone())?;
     let run = match contender.by_table {
         true => by_table(&params, count),
         false => look_ups(&params, count),
-    };
-    let run = run.map_err(Failure::run)?;
+    }?;
     let (degree, spec) = (params.spec().ring_degree, params.spec());
     let (engine, log2_modulus, digits, base_log) = match (params.rgsw(), spec.engine) {
         (Some(context), Engine::Rgsw(gadget)) => {
@@ -122,42 +76,43 @@ pub fn measure(contender: &Contender, count: usize) -> std::result::Result<Row, 
         _ => unreachable!("a context of the engine"),
     };
     let [rotation, switch, memory] = run.bytes;
-    Ok(Row {
-        set: contender.name,
-        engine,
-        degree,
-        dimension: params.spec().dimension,
-        log2_modulus,
-        digits,
-        base_log,
-        security_bits: params.security_bits(),
-        rotation_security_bits: match engine {
-            "ntru" => security::ntru_estimate_bits(degree, log2_modulus, NTRU_TERNARY_SIGMA),
-            _ => security::estimate_bits(degree, spec.ring_secret, log2_modulus, spec.ring_sigma),
-        },
-        secure: spec.security != Security::Insecure,
-        rotation_key_bytes: rotation,
-        switch_key_bytes: switch,
-        key_bytes: rotation + switch,
-        // NTRU has no masks that a seed could replace.
-        unseeded_key_bytes: if engine == "rgsw" { 2 * rotation } else { rotation },
-        key_memory_bytes: memory,
-        transforms: params.transforms(),
-        multiplications: params.multiplications(),
-        schoolbook_multiplications: params.products() * (degree * degree) as f64,
-        keygen_s: run.keygen_s,
-        single_ms: run.times[0],
-        batch_ms: run.times[1],
-        batch_cpu_ms: run.cpu,
-        error_bits_mean: run.errors.mean_bits(),
-        predicted_error_bits_mean: -run.predicted.log2(),
-        max_abs_err: run.errors.max,
-        mean_abs_err: run.errors.mean,
-        noise_bits: -(run.noise[0] / WIDTH).log2(),
-        predicted_noise_bits: -(run.noise[1] / WIDTH).log2(),
-        n: count,
-        ciphertext_bytes: run.ciphertext_bytes,
-    })
+    let rotation_bits = match engine {
+        "ntru" => security::ntru_estimate_bits(degree, log2_modulus, NTRU_TERNARY_SIGMA),
+        _ => security::estimate_bits(degree, spec.ring_secret, log2_modulus, spec.ring_sigma),
+    };
+    // NTRU has no masks that a seed could replace.
+    let unseeded = if engine == "rgsw" { 2 * rotation } else { rotation };
+    Ok(Facts::default()
+        .with("set", contender.name)
+        .with("engine", engine)
+        .with("degree", degree)
+        .with("dimension", params.spec().dimension)
+        .with("log2_modulus", log2_modulus)
+        .with("digits", digits)
+        .with("base_log", base_log)
+        .with("security_bits", params.security_bits())
+        .with("rotation_security_bits", rotation_bits)
+        .with("secure", spec.security != Security::Insecure)
+        .with("rotation_key_bytes", rotation)
+        .with("switch_key_bytes", switch)
+        .with("key_bytes", rotation + switch)
+        .with("unseeded_key_bytes", unseeded)
+        .with("key_memory_bytes", memory)
+        .with("transforms", params.transforms())
+        .with("multiplications", params.multiplications())
+        .with("schoolbook_multiplications", params.products() * (degree * degree) as f64)
+        .with("keygen_s", run.keygen_s)
+        .with("single_ms", run.times[0])
+        .with("batch_ms", run.times[1])
+        .with("batch_cpu_ms", run.cpu)
+        .with("error_bits_mean", run.errors.mean_bits())
+        .with("predicted_error_bits_mean", -run.predicted.log2())
+        .with("max_abs_err", run.errors.max)
+        .with("mean_abs_err", run.errors.mean)
+        .with("noise_bits", -(run.noise[0] / WIDTH).log2())
+        .with("predicted_noise_bits", -(run.noise[1] / WIDTH).log2())
+        .with("n", count)
+        .with("ciphertext_bytes", run.ciphertext_bytes))
 }
 
 /// Look-ups of values under the ring secret, by the engine of the library.
@@ -176,7 +131,7 @@ fn look_ups(params: &Params, count: usize) -> Result<Run> {
     let sigma2 = params.spec().ring_sigma.powi(2);
     let encoding = Encoding::fit(params, -END, END, sigma2, Headroom::TABLE, -60.0)?;
     let inputs: Vec<f64> = (0..count).map(|_| rng.random_range(-END..END)).collect();
-    let x = LweVec::encrypt(params, (&ring, key), &inputs, encoding, -END..=END, rng)?;
+    let x = LweVec::encrypt(params, &ring, key, &inputs, encoding, -END..=END, rng)?;
     let evaluator = Evaluator::new(params, &keys);
     // The paper's set is too noisy for a table that would use its results.
     let output = OutputEncoding::Encoding(Encoding::new(0.5, WIDTH)?);

@@ -8,17 +8,18 @@
 
 use std::f64::consts::TAU;
 
-use bellerophon::ckks::{
-    EvaluationKeys, Evaluator, KeyLevels, decrypt_values, eval_mod::Mod1Output,
+use bellerophon::lookup::{
+    Layout, Reduction, RepackKey, RingBridge, RingBridgeKeys, SeededRepackKey,
+    linear_bridge::{repack, rotation_steps},
 };
 use bellerophon::lwe::{self, Ciphertext};
 use bellerophon::mlwe::SecretKey;
-use bellerophon::repack::{
-    Layout, Reduction, RepackKey, RingBridge, RingBridgeKeys, SeededRepackKey, repack,
-    rotation_steps,
-};
 use bellerophon::ring::Modulus;
 use bellerophon::{Params, Preset};
+use bellerophon::{
+    circuits::eval_mod::Mod1Output,
+    ckks::{EvaluationKeys, Evaluator, KeyLevels, decrypt_values},
+};
 use rand::{CryptoRng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
@@ -37,20 +38,20 @@ const BABY_STEPS: usize = 32;
 
 /// Measures the group.
 pub fn measure(bench: &mut Bench, preset: Preset) -> Result<(), Failure> {
-    let params = Params::preset(preset).map_err(Failure::run)?;
+    let params = Params::preset(preset)?;
     let rng = &mut ChaCha20Rng::seed_from_u64(1);
-    if params.lookups().map_err(Failure::run)?.ring().is_some() {
-        let bridge = OverRing::generate(&params, rng).map_err(Failure::run)?;
+    if params.lookups()?.ring().is_some() {
+        let bridge = OverRing::generate(&params, rng)?;
         for count in RING_COUNTS {
-            bridge.measure(bench, count).map_err(Failure::run)?;
+            bridge.measure(bench, count)?;
         }
     }
-    let bridge = Bridge::generate(&params, rng).map_err(Failure::run)?;
+    let bridge = Bridge::generate(&params, rng)?;
 
     let mut latest = None;
     let row = bench.time(format!("bridge/linear/{COUNT}"), 1, || latest = Some(bridge.cross()));
-    let result = latest.transpose().map_err(Failure::run)?;
-    let error = result.map(|found| bridge.error(&found)).transpose().map_err(Failure::run)?;
+    let result = latest.transpose()?;
+    let error = result.map(|found| bridge.error(&found)).transpose()?;
     row.extra.insert("preset", params.name().into());
     row.extra.insert("key_bytes", bridge.key_bytes.into());
     row.extra.insert("max_abs_err", error.into());
@@ -73,7 +74,7 @@ impl<'a> OverRing<'a> {
     fn generate(params: &'a Params, rng: &mut impl CryptoRng) -> bellerophon::Result<Self> {
         let (slots, lookups) = (params.ckks(), params.lookups()?);
         let lookup = lookups.lwe_params();
-        let ring = lookups.ring().ok_or_else(bellerophon::repack::error::no_ring_bridge)?;
+        let ring = lookups.ring().ok_or_else(bellerophon::lookup::error::no_ring_bridge)?;
         let secret = SecretKey::generate(slots.lattice(), rng)?;
         let small = lwe::SecretKey::generate_ring(lookup, rng)?;
         let keys = RingBridgeKeys::generate(ring, &secret, &small, rng)?;

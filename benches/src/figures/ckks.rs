@@ -32,7 +32,7 @@ struct Set {
 
 /// Measures the group.
 pub fn measure(bench: &mut Bench) -> Result<(), Failure> {
-    let w1 = ParamsSpec::w1().map_err(Failure::run)?;
+    let w1 = ParamsSpec::w1()?;
     let operations =
         &["mul_relin_rescale", "rotate", "encode", "encrypt_pk", "decode", "add_assign"];
     set(bench, &Set { name: "W1", spec: w1, operations })?;
@@ -52,30 +52,29 @@ pub fn measure(bench: &mut Bench) -> Result<(), Failure> {
     ];
     for (name, chain, log_scale, operations) in others {
         let spec = ParamsSpec::from_chain(&chain, log_scale, Security::Insecure);
-        set(bench, &Set { name, spec: spec.map_err(Failure::run)?, operations })?;
+        set(bench, &Set { name, spec: spec?, operations })?;
     }
     Ok(())
 }
 
 /// Measures one set, and frees its keys.
 fn set(bench: &mut Bench, set: &Set) -> Result<(), Failure> {
-    let params = Params::new(set.spec.clone()).map_err(Failure::run)?;
+    let params = Params::new(set.spec.clone())?;
     let (top, limbs) = (params.max_level(), params.limbs());
     let mut rng = ChaCha20Rng::seed_from_u64(1);
-    let secret = SecretKey::generate(params.lattice(), &mut rng).map_err(Failure::run)?;
+    let secret = SecretKey::generate(params.lattice(), &mut rng)?;
     let public = PublicKey::generate(&secret, &mut rng);
     let mut needs = KeyLevels::default().multiply(top);
     if set.operations.contains(&"rotate") {
         needs = needs.rotate([1], top);
     }
-    let keys =
-        EvaluationKeys::generate(&params, &secret, &needs, &mut rng).map_err(Failure::run)?;
-    let evaluator = Evaluator::new(&params, &keys).map_err(Failure::run)?;
+    let keys = EvaluationKeys::generate(&params, &secret, &needs, &mut rng)?;
+    let evaluator = Evaluator::new(&params, &keys)?;
     let encoder = Encoder::new(&params);
     let values = |shift: usize| -> Vec<f64> {
         (0..params.max_slots()).map(|i| ((i + shift) % 17) as f64 / 16.0).collect()
     };
-    let range = Interval::real(0.0, 1.0).map_err(Failure::run)?;
+    let range = Interval::real(0.0, 1.0)?;
     let encode =
         |values: &[f64]| encoder.encode(values, range, params.scale(), limbs).map_err(Failure::run);
     let (plain, other, zero) =
@@ -101,7 +100,7 @@ fn set(bench: &mut Bench, set: &Set) -> Result<(), Failure> {
             }
             Ok(())
         };
-        run().map_err(Failure::run)?;
+        run()?;
         let name = format!("ckks/{}/{operation}", set.name);
         let row = bench.time(name, 1, || {
             let _ = run();

@@ -15,26 +15,25 @@ use common::{program::Failure, random};
 
 /// Measures the group.
 pub fn measure(bench: &mut Bench) -> Result<(), Failure> {
-    let spec = ParamsSpec::w1().map_err(Failure::run)?;
-    let params = Params::new(spec).map_err(Failure::run)?;
+    let spec = ParamsSpec::w1()?;
+    let params = Params::new(spec)?;
     let rng = &mut random::seeded(1);
-    let secret = SecretKey::generate(params.lattice(), rng).map_err(Failure::run)?;
+    let secret = SecretKey::generate(params.lattice(), rng)?;
     let values: Vec<f64> = (0..params.max_slots()).map(|i| (i % 17) as f64 / 16.0).collect();
     let encoder = Encoder::new(&params);
-    let range = Interval::real(0.0, 1.0).map_err(Failure::run)?;
-    let plaintext =
-        encoder.encode(&values, range, params.scale(), params.limbs()).map_err(Failure::run)?;
+    let range = Interval::real(0.0, 1.0)?;
+    let plaintext = encoder.encode(&values, range, params.scale(), params.limbs())?;
 
-    let fresh = encrypt_seeded(&params, &plaintext, &secret, rng).map_err(Failure::run)?;
+    let fresh = encrypt_seeded(&params, &plaintext, &secret, rng)?;
     both::<SeededCiphertext>(bench, "fresh_ciphertext", &params, &fresh, |read| {
         read.expand(&params).map(|_| ()).map_err(Failure::run)
     })?;
-    let ct = encrypt(&params, &plaintext, &secret, rng).map_err(Failure::run)?;
+    let ct = encrypt(&params, &plaintext, &secret, rng)?;
     both::<Ciphertext>(bench, "ciphertext", &params, &ct, |_| Ok(()))?;
     let (route, limbs) = (params.relin_strategy(), params.limbs());
-    let relin = RelinKeys::generate(route, &secret, limbs, rng).map_err(Failure::run)?;
+    let relin = RelinKeys::generate(route, &secret, limbs, rng)?;
     both::<RelinKeys>(bench, "relinearisation_key", route, &relin, |_| Ok(()))?;
-    let galois = GaloisKey::generate(&secret, 5, limbs, rng).map_err(Failure::run)?;
+    let galois = GaloisKey::generate(&secret, 5, limbs, rng)?;
     both::<GaloisKey>(bench, "galois_key", params.lattice(), &galois, |_| Ok(()))
 }
 
@@ -50,7 +49,7 @@ where
     T: Wire,
     bellerophon::Error: From<T::Error>,
 {
-    let bytes = format::to_bytes(params, object).map_err(Failure::run)?;
+    let bytes = format::to_bytes(params, object)?;
     let mut outcome = Ok(());
     for direction in ["write", "read"] {
         let row = bench.time(format!("format/{direction}/{name}"), 1, || {

@@ -11,7 +11,7 @@ use bellerophon::lwe::{
     self, Ciphertext, Evaluator as LookUp, SecretKey, SeededLookupKeys, TableDomain,
     TestPolynomial, encrypt,
 };
-use bellerophon::{LutEngine, prelude::*};
+use bellerophon::{lookup::LutEngine, prelude::*};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -23,8 +23,8 @@ const BATCH: usize = 64;
 
 /// Measures the group.
 pub fn measure(bench: &mut Bench, preset: Preset) -> Result<(), Failure> {
-    let params = Params::preset(preset).map_err(Failure::run)?;
-    let lookups = params.lookups().map_err(Failure::run)?;
+    let params = Params::preset(preset)?;
+    let lookups = params.lookups()?;
     for engine in [LutEngine::Rgsw, LutEngine::Ntru] {
         if let Ok(sizes) = lookups.on(engine) {
             measure_on(bench, &params, engine, sizes)?;
@@ -41,33 +41,32 @@ fn measure_on(
 ) -> Result<(), Failure> {
     let rng = &mut ChaCha20Rng::seed_from_u64(1);
     let (q, q0) = (sizes.modulus(), *sizes.ring_modulus());
-    let lwe = SecretKey::generate_lwe(sizes, rng).map_err(Failure::run)?;
-    let ring = SecretKey::generate_ring(sizes, rng).map_err(Failure::run)?;
+    let lwe = SecretKey::generate_lwe(sizes, rng)?;
+    let ring = SecretKey::generate_ring(sizes, rng)?;
     let key = KeyId(1);
-    let seeded = SeededLookupKeys::generate(sizes, &lwe, &ring, key, rng).map_err(Failure::run)?;
+    let seeded = SeededLookupKeys::generate(sizes, &lwe, &ring, key, rng)?;
     let key_bytes = seeded.byte_len(sizes);
-    let keys = seeded.expand(sizes).map_err(Failure::run)?;
+    let keys = seeded.expand(sizes)?;
     drop(seeded);
     let look_up = LookUp::new(sizes, &keys);
 
     // The time depends neither on the function nor on the guard band.
     let degree = sizes.spec().ring_degree;
-    let domain = TableDomain::fit(-8.0, 8.0, degree, degree / 64).map_err(Failure::run)?;
+    let domain = TableDomain::fit(-8.0, 8.0, degree, degree / 64)?;
     let encode = |y: f64| (y * q0.value() as f64 / 8.0).round() as i64;
-    let table = TestPolynomial::new(q0, domain, sigmoid, encode).map_err(Failure::run)?;
+    let table = TestPolynomial::new(q0, domain, sigmoid, encode)?;
     let values = (0..BATCH)
         .map(|i| {
             let phase = domain.encode(i as f64 / 4.0 - 7.5, q);
             encrypt(q, &lwe, phase, sizes.spec().sigma, rng)
         })
-        .collect::<Result<Vec<Ciphertext>, _>>()
-        .map_err(Failure::run)?;
+        .collect::<Result<Vec<Ciphertext>, _>>()?;
     let request = MapRequest::new(sigmoid).over(-8.0..=8.0).engines([engine.into()]);
-    let plan = params.map_plan(&request).map_err(Failure::run)?;
+    let plan = params.map_plan(&request)?;
     let error_bits_mean = plan.accuracy().expect("a plan of tables").mean_bits();
 
     // An operation that works once here works in the loop.
-    look_up.look_up_and_switch(&values[..1], &[&table]).map_err(Failure::run)?;
+    look_up.look_up_and_switch(&values[..1], &[&table])?;
     for (name, count) in [("single", 1), ("batch64", BATCH)] {
         let name = format!("lut/{}/{name}", engine.name());
         let row = bench.time(name, count, || {

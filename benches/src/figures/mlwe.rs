@@ -51,10 +51,10 @@ struct World {
 
 /// All strategies on one set; keys are freed before the next are generated.
 fn products(bench: &mut Bench, set: DPad) -> Result<(), Failure> {
-    let paper = set.relin_strategy().map_err(Failure::run)?;
+    let paper = set.relin_strategy()?;
     let params = paper.params().clone();
     let mut rng = ChaCha20Rng::seed_from_u64(1);
-    let secret = SecretKey::generate(&params, &mut rng).map_err(Failure::run)?;
+    let secret = SecretKey::generate(&params, &mut rng)?;
     let mut fresh = || secret.encrypt(&params.q().zero(), &mut rng).map_err(Failure::run);
     let (x, y) = (fresh()?, fresh()?);
     let mut world = World { set, secret, x, y, rng };
@@ -67,7 +67,7 @@ fn products(bench: &mut Bench, set: DPad) -> Result<(), Failure> {
         false => shared_product(bench, &mut world, &direct)?,
     }
     product(bench, &mut world, "dpad", &paper)?;
-    let chosen = RelinStrategy::choose(&params, params.q().limbs()).map_err(Failure::run)?;
+    let chosen = RelinStrategy::choose(&params, params.q().limbs())?;
     product(bench, &mut world, "chosen", &chosen)
 }
 
@@ -79,10 +79,10 @@ fn product(
 ) -> Result<(), Failure> {
     let World { set, secret, x, y, rng } = world;
     let limbs = route.params().q().limbs();
-    let keys = RelinKeys::generate(route, secret, limbs, rng).map_err(Failure::run)?;
+    let keys = RelinKeys::generate(route, secret, limbs, rng)?;
     let run = || keys.multiply(x, y, 1);
     // An operation that works once here works in the loop.
-    run().map_err(Failure::run)?;
+    run()?;
     let row = bench.time(format!("mlwe/{}/{strategy}", set.name()), 1, || {
         let _ = black_box(run());
     });
@@ -98,8 +98,7 @@ fn shared_product(
     let World { set, secret, x, y, rng } = world;
     let (params, limbs) = (route.params(), route.params().q().limbs());
     let from = [secret.ntt(0)];
-    let key = KeySwitchKey::generate(&from, (&*secret).into(), secret, limbs, rng);
-    let key = key.map_err(Failure::run)?;
+    let key = KeySwitchKey::generate(&from, (&*secret).into(), secret, limbs, rng)?;
     let (components, gadget) = (route.components(), params.gadget());
     let row = |at: usize| key.row(at / components, 0);
     let rows = || 0..gadget.digits(limbs) * components;
@@ -130,8 +129,8 @@ fn shared_product(
 }
 
 fn describe(row: &mut Row, route: &RelinStrategy, limbs: usize) -> Result<(), Failure> {
-    let key_bytes = route.seeded_byte_len(limbs).map_err(Failure::run)?;
-    let digits = route.digits(limbs).map_err(Failure::run)?;
+    let key_bytes = route.seeded_byte_len(limbs)?;
+    let digits = route.digits(limbs)?;
     row.extra.insert("key_bytes", key_bytes.into());
     row.extra.insert("digits", digits.into());
     row.extra.insert("ring_factor", route.factor().into());
@@ -151,14 +150,14 @@ fn secured(row: &mut Row, bits: f64, security: Security) {
 /// A full ciphertext of set IV as a module of rank 4, and back.
 fn conversions(bench: &mut Bench) -> Result<(), Failure> {
     let set = DPad::SetIV;
-    let large = Params::new(set.spec().map_err(Failure::run)?).map_err(Failure::run)?;
-    let small = large.module_view(4).map_err(Failure::run)?;
+    let large = Params::new(set.spec()?)?;
+    let small = large.module_view(4)?;
     let (limbs, bits, security) = (large.q().limbs(), large.security_bits(), large.spec().security);
     let mut rng = ChaCha20Rng::seed_from_u64(1);
-    let secret = SecretKey::generate(&large, &mut rng).map_err(Failure::run)?;
-    let ct = secret.encrypt(&large.q().zero(), &mut rng).map_err(Failure::run)?;
-    let map = ModuleMap::new(&large, &small, limbs).map_err(Failure::run)?;
-    let module = map.extract(&ct).map_err(Failure::run)?;
+    let secret = SecretKey::generate(&large, &mut rng)?;
+    let ct = secret.encrypt(&large.q().zero(), &mut rng)?;
+    let map = ModuleMap::new(&large, &small, limbs)?;
+    let module = map.extract(&ct)?;
     let row = bench.time("mlwe/to_rank/65536/r4".into(), 1, || {
         let _ = black_box(map.extract(&ct));
     });
@@ -167,8 +166,7 @@ fn conversions(bench: &mut Bench) -> Result<(), Failure> {
         let _ = black_box(map.embed(&module));
     });
     secured(row, bits, security);
-    let conversion =
-        RingConversion::generate(&secret, &small, limbs, &mut rng).map_err(Failure::run)?;
+    let conversion = RingConversion::generate(&secret, &small, limbs, &mut rng)?;
     let row = bench.time("mlwe/from_rank/65536/r4".into(), 1, || {
         let _ = black_box(conversion.from_rank(&module));
     });

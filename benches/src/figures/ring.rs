@@ -61,11 +61,11 @@ struct Limb {
 /// Different primes below `2^bits`, each with a polynomial of arbitrary residues; speed does not
 /// depend on them.
 fn limbs(degree: usize, bits: u32) -> Result<Vec<Limb>, Failure> {
-    let primes = prime::ntt_primes_below(degree, bits, COLD_PRIMES, &[]).map_err(Failure::run)?;
+    let primes = prime::ntt_primes_below(degree, bits, COLD_PRIMES, &[])?;
     primes
         .into_iter()
         .map(|q| {
-            let ring = Ring::new(degree, &[q]).map_err(Failure::run)?;
+            let ring = Ring::new(degree, &[q])?;
             let mut values = ring.zero();
             for (i, x) in values.limb_mut(0).iter_mut().enumerate() {
                 *x = q.reduce((i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));

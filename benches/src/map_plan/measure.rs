@@ -23,8 +23,8 @@ const PRESETS: [Preset; 6] = [
     Preset::FunctionsFine,
     Preset::Bootstrapping,
     Preset::Smooth,
-    Preset::Tables4,
-    Preset::Tables8,
+    Preset::Tables(4),
+    Preset::Tables(8),
 ];
 const SMALL_PRESETS: [Preset; 2] = [Preset::ToyInsecure, Preset::ToySmooth];
 
@@ -68,7 +68,7 @@ impl Grid {
     pub fn plan(&self, model: &CostModel) -> Result<Vec<Planned>, Failure> {
         let mut cells = Vec::new();
         for preset in &self.presets {
-            let params = Params::preset(*preset).map_err(Failure::run)?;
+            let params = Params::preset(*preset)?;
             for function in Subject::MEASURED {
                 for (&bits, &count) in
                     self.bits.iter().flat_map(|b| self.counts.iter().map(move |c| (b, c)))
@@ -184,13 +184,13 @@ impl Bench {
     fn open(preset: &str, engine: Engine, console: &Console) -> Result<Self, Failure> {
         console.say(format_args!("keys for {engine} of {preset} .."));
         let preset: Preset = preset.parse().map_err(Failure::run)?;
-        let params = Params::preset(preset).map_err(Failure::run)?;
+        let params = Params::preset(preset)?;
         let made = || -> bellerophon::Result<_> {
             let client = ClientKey::generate(&params)?;
             let keys = client.evaluation_keys(&Needs::new().map_with([engine]))?;
             Ok((client, Evaluator::new(keys)?))
         };
-        let (client, server) = made().map_err(Failure::run)?;
+        let (client, server) = made()?;
         Ok(Self { params, engine, client, server, warm: false })
     }
 

@@ -1,6 +1,6 @@
 //! The functions that are planned and measured.
 
-use bellerophon::ckks::approx::{Function, Known};
+use bellerophon::circuits::approx::{Function, Known};
 use bellerophon::prelude::*;
 use clap::ValueEnum;
 use rand::RngExt;

@@ -46,7 +46,7 @@ pub struct Answer {
 }
 
 /// The report of all cells.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct Summary {
     op: &'static str,
     /// Cells that are planned, that some engine serves, and that are measured.
@@ -80,19 +80,8 @@ impl Summary {
         let mut summary = Self {
             op: "map_plan_measured",
             cells: planned.len(),
-            served: 0,
-            measured: 0,
-            questions: 0,
-            open: 0,
-            unserved: 0,
-            near: 0.0,
             farthest: 1.0,
-            answers: Vec::new(),
-            missed: Vec::new(),
-            times_off: Vec::new(),
-            errors_above: Vec::new(),
-            failed: Vec::new(),
-            waiting: Vec::new(),
+            ..Self::default()
         };
         // The pairs that serve a question; some may lack a measurement.
         let mut questions: BTreeMap<_, Vec<Option<Pair>>> = BTreeMap::new();
@@ -185,7 +174,8 @@ impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "| function | bits | values | picked | predicted, s | measured, s | fastest | measured, s | ratio |\n\
+            "| function | bits | values | picked | predicted, s | measured, s | fastest | \
+             measured, s | ratio |\n\
              | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
         )?;
         self.answers.iter().try_for_each(|answer| writeln!(f, "{answer}"))?;
@@ -201,8 +191,9 @@ impl fmt::Display for Summary {
         }
         write!(
             f,
-            "\n{} of {} served cells measured ({} planned); {} questions answered, {:.0} % by a pair within {NEAR} \
-             times the fastest; {} with pairs yet to be measured; {} that no pair serves; the largest error of a predicted time is a factor of {:.2}",
+            "\n{} of {} served cells measured ({} planned); {} questions answered, {:.0} % by a \
+             pair within {NEAR} times the fastest; {} with pairs yet to be measured; {} that no \
+             pair serves; the largest error of a predicted time is a factor of {:.2}",
             self.measured,
             self.served,
             self.cells,

@@ -56,7 +56,7 @@ fn json(summary: &Summary) -> Value {
 }
 
 #[test]
-fn questions_are_answered_over_all_presets_and_engines() {
+fn questions_span_all_presets_and_engines() {
     let all = [
         // 16 values: the pick is 1.2 times as slow as the best, and NTRU does not count.
         planned("one", Engine::Poly, 16, Some(1.0)),

@@ -1,12 +1,12 @@
 //! Table 2: analytic functions, by the polynomials that the paper takes.
 
+use bellerophon::circuits::CircuitOps;
 use std::hint::black_box;
 
-use bellerophon_ckks::{
-    CkksOps, Interval, Result, chebyshev::Chebyshev, polynomial::Polynomial, simulator::Simulator,
-};
+use bellerophon::circuits::{chebyshev::Chebyshev, polynomial::Polynomial};
+use bellerophon_ckks::{CkksOps, Interval, Result, simulator::Simulator};
 
-use super::page::{HEAAN, Table, ms};
+use super::page::{HEAAN, Table, columns, ms};
 use super::world::{World, params};
 use crate::figures::measure::Bench;
 use common::{program::Failure, stats::Errors};
@@ -91,16 +91,15 @@ pub fn measure(bench: &mut Bench) -> std::result::Result<Table, Failure> {
         // The keys and the precision, before any key is generated.
         let simulator = Simulator::new(&params);
         let [lo, hi] = task.domain;
-        let range = Interval::real(lo, hi).map_err(Failure::run)?;
+        let range = Interval::real(lo, hi)?;
         let any = simulator.encrypt_public(&task.domain, range, params.max_level());
-        program(&simulator, &any.map_err(Failure::run)?, task, &polynomial)
-            .map_err(Failure::run)?;
+        program(&simulator, &any?, task, &polynomial)?;
         let mut world = World::new(&params, &simulator.report().keys)?;
         let x = world.values(lo, hi);
-        let ct = world.encrypt(&x, task.domain).map_err(Failure::run)?;
+        let ct = world.encrypt(&x, task.domain)?;
         let run = || program(&world.evaluator, &ct, task, &polynomial);
-        let result = run().map_err(Failure::run)?;
-        let found = world.decrypt(&result).map_err(Failure::run)?;
+        let result = run()?;
+        let found = world.decrypt(&result)?;
         let slots = params.max_slots();
         let time = bench.time(format!("table2/{}", task.name), 1, || {
             let _ = black_box(run());
@@ -127,18 +126,11 @@ pub fn measure(bench: &mut Bench) -> std::result::Result<Table, Failure> {
         page: HEAAN,
         name: "table2",
         title: "Table 2: analytic functions of 2^13 values, N = 2^14, one thread",
-        columns: vec![
-            "function",
-            "domain",
-            "degree",
-            "log2 Q",
-            "paper, ms",
-            "this library, ms",
-            "a value, us",
-            "bits predicted",
-            "bits of the polynomial, worst slot",
-            "bits of the function, worst slot",
-        ],
+        columns: columns(
+            "function | domain | degree | log2 Q | paper, ms | this library, ms \
+             | a value, us | bits predicted | bits of the polynomial, worst slot | bits of the \
+             function, worst slot",
+        ),
         rows,
     })
 }

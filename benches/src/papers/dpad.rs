@@ -4,7 +4,7 @@
 use bellerophon_mlwe::{RelinStrategy, paper::DPad};
 
 use super::measured::{Chain, Measured};
-use super::page::{Table, ms};
+use super::page::{Table, columns, ms};
 use common::program::Failure;
 
 /// The page of these tables.
@@ -87,10 +87,10 @@ pub fn tables(measured: &Measured) -> Result<Vec<Table>, Failure> {
 fn table(
     name: &'static str,
     title: &'static str,
-    columns: &[&'static str],
+    names: &'static str,
     rows: Vec<Vec<String>>,
 ) -> Table {
-    Table { page: PAGE, name, title, columns: columns.to_vec(), rows }
+    Table { page: PAGE, name, title, columns: columns(names), rows }
 }
 
 fn or_none(text: Option<String>) -> String {
@@ -130,7 +130,7 @@ fn described(route: &RelinStrategy) -> String {
 
 /// The strategy that is chosen for the top level.
 fn chosen(set: DPad) -> Result<RelinStrategy, Failure> {
-    let params = set.relin_strategy().map_err(Failure::run)?.params().clone();
+    let params = set.relin_strategy()?.params().clone();
     RelinStrategy::choose(&params, params.q().limbs()).map_err(Failure::run)
 }
 
@@ -142,10 +142,10 @@ fn by_rank(measured: &Measured) -> Result<(Table, Table), Failure> {
         let (direct, dpad, best) = (row("direct"), row("dpad"), row("chosen"));
         let star = if direct.is_some_and(|row| row.key_shared) { " *" } else { "" };
         let [direct_ms, dpad_ms, best_ms] = [direct, dpad, best].map(|r| r.map(|r| r.median_ms));
-        let route = set.relin_strategy().map_err(Failure::run)?;
+        let route = set.relin_strategy()?;
         let limbs = route.params().q().limbs();
-        let here = route.cost(limbs).map_err(Failure::run)?;
-        let one = RelinStrategy::direct(route.params()).cost(limbs).map_err(Failure::run)?;
+        let here = route.cost(limbs)?;
+        let one = RelinStrategy::direct(route.params()).cost(limbs)?;
         times.push(vec![
             set.rank().to_string(),
             paper.0.to_string(),
@@ -176,35 +176,16 @@ fn by_rank(measured: &Measured) -> Result<(Table, Table), Failure> {
     let times = table(
         "dpad-table4",
         "Table 4: one degree, rank by rank",
-        &[
-            "r",
-            "paper: ModHE, ms",
-            "DPad, ms",
-            "ratio",
-            "here: direct, ms",
-            "DPad, ms",
-            "ratio",
-            "ratio of butterflies, counted",
-            "ratio of keys read, counted",
-            "chosen, ms",
-            "direct / chosen",
-        ],
+        "r | paper: ModHE, ms | DPad, ms | ratio | here: direct, ms | DPad, \
+             ms | ratio | ratio of butterflies, counted | ratio of keys read, counted | chosen, \
+             ms | direct / chosen",
         times,
     );
     let keys = table(
         "dpad-table4-keys",
         "Table 4: sizes of keys in MiB",
-        &[
-            "r",
-            "paper: ModHE",
-            "DPad",
-            "here: direct",
-            "DPad",
-            "of the paper's DPad",
-            "chosen",
-            "of the paper's DPad",
-            "chosen route",
-        ],
+        "r | paper: ModHE | DPad | here: direct | DPad | of the paper's DPad \
+             | chosen | of the paper's DPad | chosen route",
         keys,
     );
     Ok((times, keys))
@@ -255,35 +236,15 @@ fn by_set(measured: &Measured) -> Result<(Table, Table), Failure> {
     let times = table(
         "dpad-table6",
         "Table 6: one dimension, split into ranks",
-        &[
-            "set",
-            "r",
-            "paper: one switch, ms",
-            "DPad, ms",
-            "rank 1 / DPad",
-            "here: one switch, ms",
-            "DPad, ms",
-            "chosen, ms",
-            "rank 1 / DPad",
-            "rank 1 / chosen",
-        ],
+        "set | r | paper: one switch, ms | DPad, ms | rank 1 / DPad | here: \
+             one switch, ms | DPad, ms | chosen, ms | rank 1 / DPad | rank 1 / chosen",
         times,
     );
     let keys = table(
         "dpad-table7",
         "Table 7: sizes of relinearisation keys in MiB",
-        &[
-            "set",
-            "r",
-            "paper: one switch",
-            "DPad",
-            "here: one switch",
-            "DPad",
-            "chosen",
-            "chosen route",
-            "DPad / rank 1",
-            "chosen / rank 1",
-        ],
+        "set | r | paper: one switch | DPad | here: one switch | DPad | \
+             chosen | chosen route | DPad / rank 1 | chosen / rank 1",
         keys,
     );
     Ok((times, keys))
@@ -311,17 +272,8 @@ fn conversions(measured: &Measured) -> Table {
     table(
         "dpad-table9",
         "Table 9: between rank r and RLWE",
-        &[
-            "N",
-            "r",
-            "paper: M to R, ms",
-            "R to M, ms",
-            "key switch, ms",
-            "here: M to R, ms",
-            "of it Embed, ms",
-            "R to M, ms",
-            "key switch, ms",
-        ],
+        "N | r | paper: M to R, ms | R to M, ms | key switch, ms | here: M \
+             to R, ms | of it Embed, ms | R to M, ms | key switch, ms",
         PAPER_9.into_iter().map(row).collect(),
     )
 }
@@ -373,21 +325,9 @@ fn chains(chains: &[Chain]) -> Table {
     table(
         "dpad-fig3",
         "Fig. 3: squaring through all levels",
-        &[
-            "set",
-            "products",
-            "rank reduction",
-            "rank, from level",
-            "all levels, s",
-            "a product, ms",
-            "reductions, ms",
-            "of RLWE's time",
-            "of direct's time",
-            "of it in the paper",
-            "keys, MiB",
-            "bits by the l2 norm",
-            "bits in the worst slot",
-        ],
+        "set | products | rank reduction | rank, from level | all levels, s \
+             | a product, ms | reductions, ms | of RLWE's time | of direct's time | of it in the \
+             paper | keys, MiB | bits by the l2 norm | bits in the worst slot",
         rows,
     )
 }
@@ -418,7 +358,7 @@ fn rotations(measured: &Measured) -> Table {
     table(
         "dpad-fig4",
         "Fig. 4: rotations one after the other",
-        &["set", "rotations", "at", "ms", "own / this, measured"],
+        "set | rotations | at | ms | own / this, measured",
         FIG_4.into_iter().map(row).collect(),
     )
 }

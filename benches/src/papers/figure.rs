@@ -5,7 +5,7 @@ use std::path::Path;
 use bellerophon_ckks::{Ciphertext, CkksOps, KeyLevels, Params, noise::Heaan, paper::FullRnsHeaan};
 use plotters::prelude::{RGBColor, SeriesLabelPosition};
 
-use super::page::{HEAAN, Table};
+use super::page::{HEAAN, Table, columns};
 use super::world::World;
 use crate::chart::{Chart, Line};
 use common::program::Failure;
@@ -35,7 +35,7 @@ type Curve = (&'static str, RGBColor, fn(&Point) -> f64);
 
 /// Multiplies a vector of signs, which attain the bounds on messages, with fresh ones.
 pub fn measure() -> Result<Vec<Point>, Failure> {
-    let params = FullRnsHeaan::Depth10.spec().and_then(Params::new).map_err(Failure::run)?;
+    let params = FullRnsHeaan::Depth10.spec().and_then(Params::new)?;
     let mut world = World::new(&params, &KeyLevels::default().multiply(DEPTH))?;
     let fresh = Heaan::fresh(&params, 1.0);
     let mut bound = fresh;
@@ -43,14 +43,14 @@ pub fn measure() -> Result<Vec<Point>, Failure> {
         world.values(-1.0, 1.0).into_iter().map(f64::signum).collect()
     };
     let mut expected = signs(&mut world);
-    let mut x = world.encrypt(&expected, [-1.0, 1.0]).map_err(Failure::run)?;
+    let mut x = world.encrypt(&expected, [-1.0, 1.0])?;
     let mut points = vec![point(&world, 0, &bound, &x, &expected)?];
     for products in 1..=DEPTH {
         let y = signs(&mut world);
-        let factor = world.encrypt(&y, [-1.0, 1.0]).map_err(Failure::run)?;
-        x = world.evaluator.mul(&x, &factor).map_err(Failure::run)?;
+        let factor = world.encrypt(&y, [-1.0, 1.0])?;
+        x = world.evaluator.mul(&x, &factor)?;
         expected.iter_mut().zip(&y).for_each(|(e, y)| *e *= y);
-        bound = bound.mul(&params, &fresh).map_err(Failure::run)?;
+        bound = bound.mul(&params, &fresh)?;
         points.push(point(&world, products, &bound, &x, &expected)?);
     }
     Ok(points)
@@ -63,7 +63,7 @@ fn point(
     x: &Ciphertext,
     expected: &[f64],
 ) -> Result<Point, Failure> {
-    let found = world.decrypt(x).map_err(Failure::run)?;
+    let found = world.decrypt(x)?;
     let errors = || found.iter().zip(expected).map(|(a, b)| (a - b).abs());
     let mean_square = errors().map(|e| e * e).sum::<f64>() / found.len() as f64;
     Ok(Point {
@@ -85,13 +85,10 @@ pub fn table(points: &[Point]) -> Table {
         page: HEAAN,
         name: "fig1",
         title: "Fig. 1: bits after the binary point over successive multiplications, L = 10",
-        columns: vec![
-            "multiplications",
-            "bound of appendix A",
-            "predicted for the worst slot",
-            "worst slot",
-            "root mean square",
-        ],
+        columns: columns(
+            "multiplications | bound of appendix A | predicted for the worst \
+             slot | worst slot | root mean square",
+        ),
         rows: points.iter().map(row).collect(),
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::page::{HEAAN, Table};
+use super::page::{HEAAN, Table, columns};
 use common::program::Failure;
 use common::text;
 
@@ -77,19 +77,10 @@ pub fn table(reports: &[Report]) -> Table {
         page: HEAAN,
         name: "table4",
         title: "Table 4: training a logistic regression on one packed ciphertext",
-        columns: vec![
-            "data",
-            "",
-            "features",
-            "rows",
-            "iterations",
-            "bits of security",
-            "seconds",
-            "accuracy, %",
-            "in the clear, %",
-            "AUC",
-            "in the clear",
-        ],
+        columns: columns(
+            "data |  | features | rows | iterations | bits of security | seconds \
+             | accuracy, % | in the clear, % | AUC | in the clear",
+        ),
         rows,
     }
 }

@@ -7,7 +7,7 @@ use bellerophon_ckks::{
     simulator::{SimCiphertext, Simulator},
 };
 
-use super::page::{HEAAN, Table, ms};
+use super::page::{HEAAN, Table, columns, ms};
 use super::world::{World, params};
 use crate::figures::measure::Bench;
 use common::program::Failure;
@@ -33,9 +33,9 @@ fn keys(
     program: impl Fn(&Simulator, &SimCiphertext) -> Result<SimCiphertext>,
 ) -> std::result::Result<KeyLevels, Failure> {
     let simulator = Simulator::new(params);
-    let unit = Interval::real(-1.0, 1.0).map_err(Failure::run)?;
+    let unit = Interval::real(-1.0, 1.0)?;
     let x = simulator.encrypt_public(&vec![1.0; params.max_slots()], unit, params.max_level());
-    program(&simulator, &x.map_err(Failure::run)?).map_err(Failure::run)?;
+    program(&simulator, &x?)?;
     Ok(simulator.report().keys)
 }
 
@@ -48,14 +48,14 @@ pub fn measure(bench: &mut Bench) -> std::result::Result<Table, Failure> {
     let n = x.len() as f64;
     let true_mean = x.iter().sum::<f64>() / n;
     let true_variance = x.iter().map(|x| x * x).sum::<f64>() / n - true_mean * true_mean;
-    let ct = world.encrypt(&x, [-1.0, 1.0]).map_err(Failure::run)?;
+    let ct = world.encrypt(&x, [-1.0, 1.0])?;
     let mut rows = Vec::new();
     for (name, paper, truth, program) in [
         ("mean", 307.0, true_mean, mean::<Evaluator> as fn(&_, &_) -> _),
         ("variance", 518.0, true_variance, variance::<Evaluator>),
     ] {
-        let result = program(&world.evaluator, &ct).map_err(Failure::run)?;
-        let found = world.decrypt(&result).map_err(Failure::run)?;
+        let result = program(&world.evaluator, &ct)?;
+        let found = world.decrypt(&result)?;
         let worst = found.iter().map(|y| (y - truth).abs()).fold(0.0, f64::max);
         let time = bench.time(format!("table3/{name}"), 1, || {
             let _ = black_box(program(&world.evaluator, &ct));
@@ -74,15 +74,10 @@ pub fn measure(bench: &mut Bench) -> std::result::Result<Table, Failure> {
         page: HEAAN,
         name: "table3",
         title: "Table 3: statistics of one packed ciphertext, N = 2^14, one thread",
-        columns: vec![
-            "function",
-            "numbers",
-            "log2 Q",
-            "paper, ms",
-            "this library, ms",
-            "bits predicted",
-            "bits, worst slot",
-        ],
+        columns: columns(
+            "function | numbers | log2 Q | paper, ms | this library, ms | bits \
+             predicted | bits, worst slot",
+        ),
         rows,
     })
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::page::{Table, ms};
+use super::page::{Table, columns, ms};
 use common::program::Failure;
 use common::text;
 
@@ -110,15 +110,11 @@ impl Reports {
             page: PAGE,
             name: "ntru-sets",
             title: "The sets of NTRU",
-            columns: vec![
-                "set",
-                "N",
-                "log2 Q",
-                "digits",
-                "bits of security of the rotation's key",
-                "noise of an entry, -log2 of the encoding width: predicted; found",
-                "mean error of the sigmoid on [-8, 8], -log2: predicted; found",
-            ],
+            columns: columns(
+                "set | N | log2 Q | digits | bits of security of the rotation's \
+                 key | noise of an entry, -log2 of the encoding width: predicted; found | mean \
+                 error of the sigmoid on [-8, 8], -log2: predicted; found",
+            ),
             rows: self.engines.iter().filter(|e| e.engine == "ntru").map(row).collect(),
         }
     }
@@ -145,14 +141,11 @@ impl Reports {
             page: PAGE,
             name: "ntru-table1",
             title: "Table 1: keys and multiplications",
-            columns: vec![
-                "",
-                "rotation's key as the paper counts, MiB",
-                "the same in transit; in memory, MiB",
-                "key switches in transit, MiB",
-                "multiplications of N^2 a product",
-                "modular multiplications with transforms",
-            ],
+            columns: columns(
+                " | rotation's key as the paper counts, MiB | the same in \
+                 transit; in memory, MiB | key switches in transit, MiB | multiplications of N^2 \
+                 a product | modular multiplications with transforms",
+            ),
             rows,
         }
     }
@@ -180,12 +173,10 @@ impl Reports {
             page: PAGE,
             name: "ntru-table2",
             title: "Table 2: CPU time of each of 64 look-ups",
-            columns: vec![
-                "",
-                "CPU time of a look-up, ms",
-                "against RGSW of two digits at this degree",
-                "transforms",
-            ],
+            columns: columns(
+                " | CPU time of a look-up, ms | against RGSW of two digits at \
+                 this degree | transforms",
+            ),
             rows,
         }
     }
@@ -210,15 +201,10 @@ impl Reports {
             page: PAGE,
             name: "ntru-functions",
             title: "Functions from slots to slots on NTRU",
-            columns: vec![
-                "function",
-                "preset",
-                "degree",
-                "table",
-                "values",
-                "mean error, -log2",
-                "largest, -log2",
-            ],
+            columns: columns(
+                "function | preset | degree | table | values | mean error, -log2 \
+                 | largest, -log2",
+            ),
             rows: self.functions.iter().map(row).collect(),
         }
     }

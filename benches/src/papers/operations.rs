@@ -7,7 +7,7 @@ use bellerophon_ckks::{
     paper::FullRnsHeaan,
 };
 
-use super::page::{HEAAN, Table, ms};
+use super::page::{HEAAN, Table, columns, ms};
 use super::world::World;
 use crate::figures::measure::Bench;
 use common::program::Failure;
@@ -24,9 +24,9 @@ pub fn measure(bench: &mut Bench) -> Result<Table, Failure> {
     let mut rows = Vec::new();
     for (set, paper) in PAPER.into_iter().take(if bench.is_small() { 1 } else { PAPER.len() }) {
         let levels = set.depth();
-        let params = set.spec().and_then(Params::new).map_err(Failure::run)?;
+        let params = set.spec().and_then(Params::new)?;
         let mut world = World::new(&params, &KeyLevels::default().multiply(levels))?;
-        let times = times(bench, &mut world, levels).map_err(Failure::run)?;
+        let times = times(bench, &mut world, levels)?;
         let degree = format!("2^{}", set.degree().ilog2());
         let security = set.security_bits().to_string();
         let set = [levels.to_string(), degree, world.log2_q(), security];
@@ -41,18 +41,10 @@ pub fn measure(bench: &mut Bench) -> Result<Table, Failure> {
         page: HEAAN,
         name: "table1",
         title: "Table 1: milliseconds of one operation, one thread",
-        columns: vec![
-            "L",
-            "N",
-            "log2 Q",
-            "bits of security today",
-            "",
-            "Enc",
-            "Dec",
-            "Add",
-            "Cmult",
-            "Mult & RS",
-        ],
+        columns: columns(
+            "L | N | log2 Q | bits of security today |  | Enc | Dec | Add | \
+             Cmult | Mult & RS",
+        ),
         rows,
     })
 }

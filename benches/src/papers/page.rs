@@ -41,6 +41,11 @@ impl Table {
     }
 }
 
+/// Names of columns, from one line with bars between them.
+pub fn columns(names: &'static str) -> Vec<&'static str> {
+    names.split(" | ").collect()
+}
+
 fn marks(name: &str) -> (String, String) {
     (format!("<!-- begin {name} -->\n"), format!("<!-- end {name} -->"))
 }

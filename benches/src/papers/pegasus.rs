@@ -8,7 +8,7 @@ use plotters::prelude::{RGBColor, SeriesLabelPosition};
 use rand::RngExt;
 use serde::Deserialize;
 
-use super::page::Table;
+use super::page::{Table, columns};
 use crate::chart::{Chart, Line};
 use common::data::load_table;
 use common::lloyd::{self, Point};
@@ -73,16 +73,10 @@ pub fn accuracy(reports: &[LookUps]) -> Table {
         page: PAGE,
         name: "pegasus-fig7",
         title: "Fig. 7: accuracy of plain look-ups on [-8, 8] against their time",
-        columns: vec![
-            "function",
-            "degree",
-            "bridge",
-            "values",
-            "ms a value",
-            "bits, mean",
-            "bits, worst",
-            "predicted, worst",
-        ],
+        columns: columns(
+            "function | degree | bridge | values | ms a value | bits, mean | \
+             bits, worst | predicted, worst",
+        ),
         rows: reports.iter().map(row).collect(),
     }
 }

@@ -29,7 +29,7 @@ pub fn params(log_degree: u32, levels: usize) -> std::result::Result<Params, Fai
         levels: vec![LevelGroup::single(55, levels)],
         special: (60, levels + 1),
     };
-    let mut spec = ParamsSpec::from_chain(&chain, 55, Security::Insecure).map_err(Failure::run)?;
+    let mut spec = ParamsSpec::from_chain(&chain, 55, Security::Insecure)?;
     spec.lattice.secret = SecretKind::Sparse(64);
     Params::new(spec).map_err(Failure::run)
 }
@@ -38,11 +38,10 @@ impl World {
     /// Keys for what a program needs.
     pub fn new(params: &Params, keys: &KeyLevels) -> std::result::Result<Self, Failure> {
         let mut rng = ChaCha20Rng::seed_from_u64(1);
-        let secret = SecretKey::generate(params.lattice(), &mut rng).map_err(Failure::run)?;
+        let secret = SecretKey::generate(params.lattice(), &mut rng)?;
         let public = PublicKey::generate(&secret, &mut rng);
         let keys = EvaluationKeys::generate(params, &secret, keys, &mut rng);
-        let evaluator = Evaluator::new(params, &keys.map_err(Failure::run)?);
-        let evaluator = evaluator.map_err(Failure::run)?;
+        let evaluator = Evaluator::new(params, &keys?)?;
         Ok(Self { params: params.clone(), secret, public, evaluator, rng })
     }
 

@@ -9,6 +9,8 @@ use rand::{Rng, RngExt, TryCryptoRng, TryRng};
 use rand_chacha::ChaCha20Rng;
 use serde::Serialize;
 
+use common::facts::Facts;
+
 use super::rank_test::{THRESHOLD, median, signed_ranks, smallest_shift};
 
 /// Samples per measurement of a sampler.
@@ -27,7 +29,7 @@ pub enum Wanted {
 }
 
 /// What is compared, and the outcome that is required.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy)]
 pub struct Case {
     pub name: &'static str,
     pub classes: [&'static str; 2],
@@ -35,9 +37,8 @@ pub struct Case {
 }
 
 /// A measured case.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub struct Row {
-    #[serde(flatten)]
     pub case: Case,
     /// Number of pairs.
     pub count: usize,
@@ -53,6 +54,20 @@ pub struct Row {
 }
 
 impl Row {
+    /// The row in a report.
+    pub fn facts(&self) -> Facts {
+        let Self { case, count, median_ns, z, again, least_ns } = self;
+        Facts::default()
+            .with("name", case.name)
+            .with("classes", case.classes)
+            .with("wanted", case.wanted)
+            .with("count", count)
+            .with("median_ns", median_ns)
+            .with("z", z)
+            .with("again", again)
+            .with("least_ns", least_ns)
+    }
+
     /// Whether the classes differ: in both measurements, and in the same direction.
     pub fn differs(&self) -> bool {
         self.again.is_some_and(|again| again.abs() > THRESHOLD && again * self.z > 0.0)
@@ -141,8 +156,8 @@ impl Measurements {
         pairs.split_off(pairs.len() / 10)
     }
 
-    /// A sampler of [`DRAWS`] numbers, each of which takes up to `each` words, on constant words and
-    /// on random ones.
+    /// A sampler of [`DRAWS`] numbers, each of which takes up to `each` words, on constant words
+    /// and on random ones.
     pub fn sampler<U>(
         &mut self,
         name: &'static str,

@@ -32,8 +32,8 @@ pub fn smallest_shift(differences: &[f64]) -> f64 {
         let shifted: Vec<f64> = centred.iter().map(|d| d + shift).collect();
         signed_ranks(&shifted) > THRESHOLD
     };
-    // Double until it shows, then bisect, to a hundredth of a nanosecond: where most differences are
-    // equal, any shift shows. With a few pairs nothing shows.
+    // Double until it shows, then bisect, to a hundredth of a nanosecond: where most differences
+    // are equal, any shift shows. With a few pairs nothing shows.
     let mut high = 1.0;
     while !shows(high) {
         high *= 2.0;

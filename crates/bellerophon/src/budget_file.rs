@@ -1,18 +1,20 @@
 //! A decryption budget that survives restarts: a file that only counts down.
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use std::{
     fs::{self, File, OpenOptions},
     io::{ErrorKind as IoKind, Read, Write},
     path::{Path, PathBuf},
 };
 
+use bellerophon_ckks::noise_flooding::{DecryptionBudget, Flooding};
 use bellerophon_mlwe::KeyId;
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::{Result, error::operation};
 
 #[cfg(doc)]
-use crate::ClientKey;
-use crate::{DecryptionBudget, During, Flooding, Result, error};
+use crate::client::ClientKey;
+use crate::error;
 
 /// The first bytes.
 const MAGIC: [u8; 8] = *b"BELLBUDG";
@@ -28,8 +30,7 @@ const BODY: usize = 52;
 /// [`reserve`](Self::reserve) counts before it returns: the smaller number is on the disk when the
 /// first of those results can be decrypted. A crash loses results that were never shared, never a
 /// count. A lock on a file beside it (`.lock`) makes calls of several processes take turns, and the
-/// file is replaced as a whole (`.part`, then renamed). Symbolic links are followed once, when it
-/// is created or opened.
+/// file is replaced as a whole. Symbolic links are followed once.
 ///
 /// The file never counts up: it is created once, a call refuses more than it saw before, and
 /// [`open`](Self::open) refuses more than the number that the caller kept elsewhere, such as beside
@@ -45,9 +46,8 @@ const BODY: usize = 52;
 /// # let path = std::env::temp_dir().join(format!("bellerophon-budget-{}", std::process::id()));
 /// // Toy dimensions, which protect nothing.
 /// let client = ClientKey::generate(&Params::preset(Preset::ToyInsecure)?)?;
-/// // Once: ten results of this key will ever be shared.
-/// BudgetFile::create(&path, client.id(), 10, 30.0)?;
-/// // In each run; `None`, since no number is kept elsewhere.
+/// BudgetFile::create(&path, client.id(), 10, 30.0)?; // once: ten results will ever be shared
+/// // In each run; no number is kept elsewhere.
 /// let mut file = BudgetFile::open(&path, client.id(), None)?;
 /// let budget = file.reserve(1)?; // for `ClientKey::decrypt_flooded`
 /// assert_eq!((budget.reserved(), file.left()), (1, 9));
@@ -76,93 +76,93 @@ impl BudgetFile {
     /// for [`DecryptionBudget::new`].
     ///
     /// # Errors
-    /// [`ErrorKind::Budget`] if there is a file, [`ErrorKind::Io`] if none can be written,
-    /// and those of [`DecryptionBudget::new`].
+    /// [`ErrorKind::Budget`] if there is a file.
     pub fn create(
         path: impl AsRef<Path>,
         key: KeyId,
         queries: u64,
         statistical_bits: f64,
     ) -> Result<Self> {
-        let op = "BudgetFile::create";
-        let path = path.as_ref();
-        let within = fs::canonicalize(folder(path)).map_err(crate::Error::from).during(op)?;
-        let path = within.join(path.file_name().unwrap_or_default());
-        DecryptionBudget::new(key, queries, statistical_bits).during(op)?;
-        let record = Record { key, queries, statistical_bits, left: queries };
-        let file = Self { lock: open_lock(&path).during(op)?, path, record };
-        let held = Held::new(&file.lock).during(op)?;
-        // The lock file is held: nobody creates one in between.
-        if fs::symlink_metadata(&file.path).is_ok() {
-            return Err(file.refused("there is one: open it; a key has one budget in its life"))
-                .during(op);
-        }
-        record.write(&file.path).during(op)?;
-        drop(held);
-        Ok(file)
+        operation("BudgetFile::create", || {
+            let path = path.as_ref();
+            let within = fs::canonicalize(folder(path))?;
+            let path = within.join(path.file_name().unwrap_or_default());
+            DecryptionBudget::new(key, queries, statistical_bits)?;
+            let record = Record { key, queries, statistical_bits, left: queries };
+            let file = Self { lock: open_lock(&path)?, path, record };
+            let held = Held::new(&file.lock)?;
+            // The lock file is held: nobody creates one in between.
+            if fs::symlink_metadata(&file.path).is_ok() {
+                return Err(file.refused("there is one: open it; a key has one budget in its life"));
+            }
+            record.write(&file.path)?;
+            drop(held);
+            Ok(file)
+        })
     }
 
     /// Opens the file of a key. `most` is the number of results left that was kept elsewhere after
     /// the last use ([`left`](Self::left)), if one was: a file with more is an older one.
     ///
     /// # Errors
-    /// [`ErrorKind::Budget`] for a file of another key, a damaged one and one with more than
-    /// `most` results; [`ErrorKind::Io`] if it cannot be read, or is not there: a lost file
-    /// counts as used up, not as new.
+    /// [`ErrorKind::Budget`] for a file with more than `most` results; [`ErrorKind::Io`] if there
+    /// is none: a lost file counts as used up, not as new.
     pub fn open(path: impl AsRef<Path>, key: KeyId, most: Option<u64>) -> Result<Self> {
-        let op = "BudgetFile::open";
-        // Before the lock, so that none is left beside no file.
-        let path = fs::canonicalize(path).map_err(crate::Error::from).during(op)?;
-        let lock = open_lock(&path).during(op)?;
-        let expected = Record { key, queries: 0, statistical_bits: 0.0, left: u64::MAX };
-        let mut file = Self { path, lock, record: expected };
-        let held = Held::new(&file.lock).during(op)?;
-        let record = Record::read(&file.path).during(op)?;
-        let record = record.ok_or_else(|| file.refused("it is damaged, or none of this version"));
-        let record = record.during(op)?;
-        drop(held);
-        if record.key != key {
-            return Err(file.refused("it is of another key")).during(op);
-        }
-        if most.is_some_and(|most| record.left > most) {
-            return Err(file.refused(OLDER)).during(op);
-        }
-        file.record = record;
-        Ok(file)
+        operation("BudgetFile::open", || {
+            // Before the lock, so that none is left beside no file.
+            let path = fs::canonicalize(path)?;
+            let lock = open_lock(&path)?;
+            let expected = Record { key, queries: 0, statistical_bits: 0.0, left: u64::MAX };
+            let mut file = Self { path, lock, record: expected };
+            let held = Held::new(&file.lock)?;
+            let record = Record::read(&file.path)?;
+            let record =
+                record.ok_or_else(|| file.refused("it is damaged, or none of this version"));
+            let record = record?;
+            drop(held);
+            if record.key != key {
+                return Err(file.refused("it is of another key"));
+            }
+            if most.is_some_and(|most| record.left > most) {
+                return Err(file.refused(OLDER));
+            }
+            file.record = record;
+            Ok(file)
+        })
     }
 
     /// Reserves `results` decryptions: they are counted on the disk, then returned as a budget of
     /// no more than these.
     ///
     /// # Errors
-    /// [`ErrorKind::Budget`] if fewer are left, and for a file that was replaced by
-    /// another one or an older one since the last call; [`ErrorKind::Io`] if the count cannot
-    /// be stored. Then no result is reserved.
+    /// [`ErrorKind::Budget`] if fewer are left, and for a file that was replaced since the last
+    /// call. No result is reserved after an error.
     pub fn reserve(&mut self, results: u64) -> Result<DecryptionBudget> {
-        let op = "BudgetFile::reserve";
-        // Step 1: no other process counts until this one has.
-        let held = Held::new(&self.lock).during(op)?;
-        let found = Record::read(&self.path).during(op)?;
-        let damaged = || self.refused("it is damaged, or none of this version");
-        let found = found.ok_or_else(damaged).during(op)?;
-        if (Record { left: self.record.left, ..found }) != self.record {
-            return Err(self.refused("it is another one than when it was opened")).during(op);
-        }
-        if found.left > self.record.left {
-            return Err(self.refused(OLDER)).during(op);
-        }
-        // Step 2: the count, which a refusal leaves as it is.
-        let Record { key, queries, statistical_bits, left } = found;
-        let resume = |left| DecryptionBudget::resume(key, queries, statistical_bits, left);
-        let left = resume(left).and_then(|mut all| all.reserve(results)).during(op)?;
-        let mut budget = resume(results).during(op)?;
-        budget.reserve(results).during(op)?;
-        // Step 3: on the disk before any result can be decrypted.
-        let record = Record { left, ..found };
-        record.write(&self.path).during(op)?;
-        drop(held);
-        self.record = record;
-        Ok(budget)
+        operation("BudgetFile::reserve", || {
+            // Step 1: no other process counts until this one has.
+            let held = Held::new(&self.lock)?;
+            let found = Record::read(&self.path)?;
+            let damaged = || self.refused("it is damaged, or none of this version");
+            let found = found.ok_or_else(damaged)?;
+            if (Record { left: self.record.left, ..found }) != self.record {
+                return Err(self.refused("it is another one than when it was opened"));
+            }
+            if found.left > self.record.left {
+                return Err(self.refused(OLDER));
+            }
+            // Step 2: the count, which a refusal leaves as it is.
+            let Record { key, queries, statistical_bits, left } = found;
+            let resume = |left| DecryptionBudget::resume(key, queries, statistical_bits, left);
+            let left = resume(left).and_then(|mut all| all.reserve(results))?;
+            let mut budget = resume(results)?;
+            budget.reserve(results)?;
+            // Step 3: on the disk before any result can be decrypted.
+            let record = Record { left, ..found };
+            record.write(&self.path)?;
+            drop(held);
+            self.record = record;
+            Ok(budget)
+        })
     }
 
     /// Results left when this file was last read or written. Keep it elsewhere to detect older
@@ -172,14 +172,11 @@ impl BudgetFile {
     }
 
     /// The terms of the flooding.
-    ///
-    /// # Errors
-    /// None for a file that was created here.
     pub fn flooding(&self) -> Result<Flooding> {
         Flooding::new(self.record.queries, self.record.statistical_bits)
     }
 
-    fn refused(&self, reason: &'static str) -> crate::Error {
+    fn refused(&self, reason: &'static str) -> bellerophon_ring::Error {
         error::budget_file(self.path.display().to_string(), reason)
     }
 }
@@ -282,8 +279,9 @@ impl Drop for Held<'_> {
 
 #[cfg(test)]
 mod tests {
+    use bellerophon_ring::ErrorKind;
+
     use super::*;
-    use crate::ErrorKind;
     use crate::error::refusal;
 
     const KEY: KeyId = KeyId(0x0123_4567_89ab_cdef);

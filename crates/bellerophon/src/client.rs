@@ -1,19 +1,22 @@
 //! The client, who owns the data: secret keys, encryption, decryption.
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use std::{fmt, ops::ControlFlow, sync::Arc};
 
 use bellerophon_ckks::{self as ckks, Ciphertext, Complex64};
+use bellerophon_lookup::{LookupSecrets, Progress, Watch};
 use bellerophon_lwe::{self as lwe, LweVec};
 use bellerophon_mlwe::{KeyId, SecretKey};
-use bellerophon_repack::lookup::{LookupSecrets, Watch};
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::{Result, error::operation};
 use chacha20::ChaCha20Rng;
 use rand::{CryptoRng, SeedableRng, rngs::SysRng};
 
-use crate::{
-    During, EvaluationKeys, Message, Needs, Params, Progress, Result, error, keys::key_spec,
-};
+use crate::error;
+use crate::keys::{EvaluationKeys, key_spec};
+use crate::message::Message;
+use crate::needs::Needs;
+use crate::params::Params;
 
 /// The secret keys of one client.
 ///
@@ -38,9 +41,6 @@ pub(crate) fn system_rng() -> ChaCha20Rng {
 
 impl ClientKey {
     /// Generates secrets with a generator that the operating system seeds.
-    ///
-    /// # Errors
-    /// None for parameters that [`Params`] accepts.
     pub fn generate(params: &Params) -> Result<Self> {
         Self::generate_with(params, &mut system_rng())
     }
@@ -48,9 +48,6 @@ impl ClientKey {
     /// As [`generate`](Self::generate) from a given generator of `rand` 0.10
     /// ([`bellerophon::rand`](crate::rand)); a generator of another version does not implement
     /// `CryptoRng`.
-    ///
-    /// # Errors
-    /// As [`generate`](Self::generate).
     pub fn generate_with<R: CryptoRng + ?Sized>(params: &Params, rng: &mut R) -> Result<Self> {
         let slots = SecretKey::generate(params.ckks().lattice(), rng)?;
         // The LWE secret and the ring secret are independent of the secret of the slots.
@@ -117,27 +114,25 @@ impl ClientKey {
     /// Generates the public keys for a program: send them to the server.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] for needs that the parameters cannot serve, with the reason;
+    /// [`ErrorKind::Unsupported`] for needs that the parameters cannot serve;
     /// [`ErrorKind::Request`] for needs that were read from bytes and choose NTRU or temporary
-    /// ranks; [`ErrorKind::Cancelled`] by the callback of [`with_progress`](Self::with_progress).
+    /// ranks.
     pub fn evaluation_keys(&self, needs: &Needs) -> Result<EvaluationKeys> {
         self.evaluation_keys_with(needs, &mut system_rng())
     }
 
     /// As [`evaluation_keys`](Self::evaluation_keys) from a given generator of `rand` 0.10
     /// ([`bellerophon::rand`](crate::rand)).
-    ///
-    /// # Errors
-    /// As [`evaluation_keys`](Self::evaluation_keys).
     pub fn evaluation_keys_with<R: CryptoRng + ?Sized>(
         &self,
         needs: &Needs,
         rng: &mut R,
     ) -> Result<EvaluationKeys> {
-        needs.allowed().during("evaluation_keys")?;
-        let (lookups, watch) = (self.lookups.as_ref(), self.watch.as_ref());
-        EvaluationKeys::generate(&self.params, &self.slots, lookups, needs, watch, rng)
-            .during("evaluation_keys")
+        operation("evaluation_keys", || {
+            needs.allowed()?;
+            let (lookups, watch) = (self.lookups.as_ref(), self.watch.as_ref());
+            EvaluationKeys::generate(&self.params, &self.slots, lookups, needs, watch, rng)
+        })
     }
 
     /// Generates the public keys for a program that reduces the module rank automatically as its
@@ -145,15 +140,13 @@ impl ClientKey {
     /// of [`ckks::Params::ranks`]. Results must be [padded](ckks::ReducingEvaluator::padded) before
     /// decryption. Look-ups and bootstrapping take [`evaluation_keys`](Self::evaluation_keys):
     /// requested here, they add rotation keys that nothing uses.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Unsupported`] for needs that the parameters cannot
-    /// serve; [`ErrorKind::Request`].
     pub fn reducing_keys(&self, needs: &Needs) -> Result<ckks::ReducingKeys> {
-        needs.allowed().during("reducing_keys")?;
-        let spec = key_spec(&self.params, needs).during("reducing_keys")?;
-        let rng = &mut system_rng();
-        ckks::ReducingKeys::generate(self.params.ckks(), &self.slots, &spec, rng)
+        operation("reducing_keys", || {
+            needs.allowed()?;
+            let spec = key_spec(&self.params, needs)?;
+            let rng = &mut system_rng();
+            ckks::ReducingKeys::generate(self.params.ckks(), &self.slots, &spec, rng)
+        })
     }
 
     /// Encrypts a vector at the highest level for programs, [`Params::levels`]: reals of a declared
@@ -180,11 +173,9 @@ impl ClientKey {
     /// ```
     ///
     /// # Errors
-    /// For no values or more than the vector holds; for a value that is not finite, lies outside
-    /// the range or is not below the modulus (the error does not repeat the value); for an invalid
-    /// range, one too wide for the parameters, or one whose half is below the noise
-    /// ([`Noise`](ckks::ErrorKind::Noise)); for a modulus outside `2..=65536`;
-    /// [`ErrorKind::Unsupported`] for integers under parameters without functional bootstrapping.
+    /// [`ErrorKind::Range`] for a value outside the range (the error does not repeat the value);
+    /// [`ErrorKind::Noise`] for a range whose half is below the noise; a modulus outside
+    /// `2..=65536`.
     pub fn encrypt<M: Message>(&self, values: &[M::Value], message: M) -> Result<M::Vector> {
         self.encrypt_with(values, message, self.params.levels(), &mut system_rng())
     }
@@ -192,9 +183,6 @@ impl ClientKey {
     /// As [`encrypt`](Self::encrypt), at a given level and from a given generator of `rand` 0.10
     /// ([`bellerophon::rand`](crate::rand)). A lower level makes a smaller ciphertext that allows
     /// fewer multiplications.
-    ///
-    /// # Errors
-    /// As [`encrypt`](Self::encrypt), and for a level that the parameters do not have.
     pub fn encrypt_with<M: Message, R: CryptoRng + ?Sized>(
         &self,
         values: &[M::Value],
@@ -202,20 +190,19 @@ impl ClientKey {
         level: usize,
         rng: &mut R,
     ) -> Result<M::Vector> {
-        let plaintext = message.encode(&self.params, values, level);
-        let plaintext = plaintext.during("encrypt")?;
-        let inner = ckks::encrypt(self.params.ckks(), &plaintext, &self.slots, rng);
-        let inner = inner.during("encrypt")?;
-        message.vector(inner, values.len())
+        operation("encrypt", || {
+            let plaintext = message.encode(&self.params, values, level);
+            let plaintext = plaintext?;
+            let inner = ckks::encrypt(self.params.ckks(), &plaintext, &self.slots, rng);
+            let inner = inner?;
+            message.vector(inner, values.len())
+        })
     }
 
     /// As [`encrypt`](Self::encrypt), in the wire form of a fresh vector: a seed replaces the mask,
     /// which halves the size. The server expands it ([`SeededCiphertext::expand`],
-    /// [`IntVec::expand`](ckks::fbt::IntVec::expand),
-    /// [`PairedVec::expand`](ckks::fbt::PairedVec::expand)).
-    ///
-    /// # Errors
-    /// As [`encrypt`](Self::encrypt).
+    /// [`IntVec::expand`](crate::circuits::fbt::IntVec::expand),
+    /// [`PairedVec::expand`](crate::circuits::fbt::PairedVec::expand)).
     ///
     /// [`SeededCiphertext::expand`]: ckks::SeededCiphertext::expand
     pub fn encrypt_seeded<M: Message>(&self, values: &[M::Value], message: M) -> Result<M::Seeded> {
@@ -224,9 +211,6 @@ impl ClientKey {
 
     /// As [`encrypt_with`](Self::encrypt_with), also from a generator of `rand` 0.10
     /// ([`bellerophon::rand`](crate::rand)), in the wire form of a fresh vector.
-    ///
-    /// # Errors
-    /// As [`encrypt_with`](Self::encrypt_with).
     pub fn encrypt_seeded_with<M: Message, R: CryptoRng + ?Sized>(
         &self,
         values: &[M::Value],
@@ -234,11 +218,13 @@ impl ClientKey {
         level: usize,
         rng: &mut R,
     ) -> Result<M::Seeded> {
-        let plaintext = message.encode(&self.params, values, level);
-        let plaintext = plaintext.during("encrypt_seeded")?;
-        let inner = ckks::encrypt_seeded(self.params.ckks(), &plaintext, &self.slots, rng);
-        let inner = inner.during("encrypt_seeded")?;
-        message.seeded(inner, values.len())
+        operation("encrypt_seeded", || {
+            let plaintext = message.encode(&self.params, values, level);
+            let plaintext = plaintext?;
+            let inner = ckks::encrypt_seeded(self.params.ckks(), &plaintext, &self.slots, rng);
+            let inner = inner?;
+            message.seeded(inner, values.len())
+        })
     }
 
     /// Decrypts a vector: as many values as the vector has.
@@ -251,29 +237,30 @@ impl ClientKey {
     /// ciphertext. The byte form of a result is read as [`Published`](ckks::Published) only.
     ///
     /// # Errors
-    /// For a ciphertext of another key or other parameters;
-    /// [`Noise`](ckks::ErrorKind::Noise) if the predicted error since the range was last
-    /// stated exceeds half of the [extent](ckks::Interval::extent) of the range of the values
-    /// ([`decrypt_noisy`](Self::decrypt_noisy) returns them all the same);
-    /// [`Complex`](ckks::ErrorKind::Complex) for values that may be complex.
+    /// [`ErrorKind::Noise`] if the predicted error since the range was last stated exceeds half of
+    /// the [extent](ckks::Interval::extent) of the range of the values
+    /// ([`decrypt_noisy`](Self::decrypt_noisy) returns them all the same); [`ErrorKind::Complex`]
+    /// for values that may be complex.
     pub fn decrypt(&self, ciphertext: &impl AsRef<Ciphertext>) -> Result<Vec<f64>> {
-        let (params, ciphertext) = (self.params.ckks(), ciphertext.as_ref());
-        ckks::decrypt_values(params, ciphertext, &self.slots).during("decrypt")
+        operation("decrypt", || {
+            let (params, ciphertext) = (self.params.ckks(), ciphertext.as_ref());
+            ckks::decrypt_values(params, ciphertext, &self.slots)
+        })
     }
 
     /// As [`decrypt`](Self::decrypt), of values that may be lost in the noise: zeros with an error
     /// of [`Metadata::noise`](ckks::Metadata::noise), such as the last steps of an iteration that
     /// converges to zero. Reals, or [`Complex64`] for any vector: paired values are the real and
-    /// the imaginary parts of the slots of [`PairedVec::inner`](ckks::fbt::PairedVec::inner).
-    ///
-    /// # Errors
-    /// As [`decrypt`](Self::decrypt), except for the noise.
+    /// the imaginary parts of the slots of
+    /// [`PairedVec::inner`](crate::circuits::fbt::PairedVec::inner).
     pub fn decrypt_noisy<T: ckks::SlotValue>(
         &self,
         ciphertext: &impl AsRef<Ciphertext>,
     ) -> Result<Vec<T>> {
-        let (params, ciphertext) = (self.params.ckks(), ciphertext.as_ref());
-        ckks::decrypt_noisy(params, ciphertext, &self.slots).during("decrypt_noisy")
+        operation("decrypt_noisy", || {
+            let (params, ciphertext) = (self.params.ckks(), ciphertext.as_ref());
+            ckks::decrypt_noisy(params, ciphertext, &self.slots)
+        })
     }
 
     /// As [`decrypt`](Self::decrypt), of complex numbers ([`Disc`](crate::Disc)).
@@ -290,12 +277,11 @@ impl ClientKey {
     /// # Ok(())
     /// # }
     /// ```
-    ///
-    /// # Errors
-    /// As [`decrypt`](Self::decrypt), except for complex values.
     pub fn decrypt_complex(&self, ciphertext: &impl AsRef<Ciphertext>) -> Result<Vec<Complex64>> {
-        let (params, ciphertext) = (self.params.ckks(), ciphertext.as_ref());
-        ckks::decrypt_values(params, ciphertext, &self.slots).during("decrypt_complex")
+        operation("decrypt_complex", || {
+            let (params, ciphertext) = (self.params.ckks(), ciphertext.as_ref());
+            ckks::decrypt_values(params, ciphertext, &self.slots)
+        })
     }
 
     /// Decrypts LWE values that a server sends without packing them into slots
@@ -303,26 +289,27 @@ impl ClientKey {
     /// [`decrypt`](Self::decrypt) applies.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] for parameters without look-ups; for values of another key;
-    /// [`Noise`](lwe::ErrorKind::Noise) if the bound on the [noise](lwe::LweMeta::noise)
-    /// exceeds half of the [extent](ckks::Interval::extent) of their range.
+    /// [`ErrorKind::Noise`] if the bound on the [noise](lwe::LweMeta::noise) exceeds half of the
+    /// [extent](ckks::Interval::extent) of their range.
     pub fn decrypt_values(&self, values: &impl AsRef<LweVec>) -> Result<Vec<f64>> {
-        let (op, values) = ("decrypt_values", values.as_ref());
-        let Some(lookups) = &self.lookups else {
-            return Err(error::no_look_ups(self.params.name().to_string()).during(op));
-        };
-        // Another client's secret would decrypt to noise.
-        if values.meta().key != self.id() {
-            let (found, needed) = (values.meta().key, self.id());
-            return Err(bellerophon_mlwe::error::key_mismatch(found, needed).during(op))?;
-        }
-        let lwe::LweMeta { lo, hi, noise: lwe::Deviation { bound: noise, .. }, .. } =
-            *values.meta();
-        let width = ckks::Interval::real(lo, hi)?.extent();
-        if width > 0.0 && noise > 0.5 * width {
-            return Err(lwe::error::lost_in_noise(noise, width).during(op))?;
-        }
-        values.decrypt(&lookups.ring).during(op)
+        operation("decrypt_values", || {
+            let values = values.as_ref();
+            let Some(lookups) = &self.lookups else {
+                return Err(error::no_look_ups(self.params.name().to_string()));
+            };
+            // Another client's secret would decrypt to noise.
+            if values.meta().key != self.id() {
+                let (found, needed) = (values.meta().key, self.id());
+                return Err(bellerophon_mlwe::error::key_mismatch(found, needed))?;
+            }
+            let lwe::LweMeta { lo, hi, noise: lwe::Deviation { bound: noise, .. }, .. } =
+                *values.meta();
+            let width = ckks::Interval::real(lo, hi)?.extent();
+            if width > 0.0 && noise > 0.5 * width {
+                return Err(lwe::error::lost_in_noise(noise, width))?;
+            }
+            values.decrypt(&lookups.ring)
+        })
     }
 }
 

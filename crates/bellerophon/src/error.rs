@@ -3,15 +3,14 @@
 use std::ops::RangeInclusive;
 
 use bellerophon_ring::wire::Fingerprint;
-
-use crate::{
-    Error, ErrorKind,
-    format::{ContentHash, foreign as text, kinds::printed},
-};
+use bellerophon_ring::{Error, ErrorKind};
 
 pub use bellerophon_ckks::error::missing_keys;
 #[cfg(test)]
 pub(crate) use bellerophon_ring::refusal;
+
+use crate::format::kinds::printed;
+use crate::format::{ContentHash, foreign as text};
 
 /// A declared range that contradicts the carried one.
 pub fn contradiction(known: RangeInclusive<f64>, stated: RangeInclusive<f64>) -> Error {
@@ -65,8 +64,16 @@ pub fn no_functional(params: String) -> Error {
         ErrorKind::Unsupported,
         format!(
             "the parameters '{params}' have no functional bootstrapping: take a preset for tables \
-             such as `Preset::Tables8`, or `Preset::Smooth`, or set `ParamsSpec::functional`"
+             such as `Preset::Tables(8)`, or `Preset::Smooth`, or set `ParamsSpec::functional`"
         ),
+    )
+}
+
+/// A preset for tables of more entries than any has.
+pub fn no_tables(bits: u32) -> Error {
+    Error::new(
+        ErrorKind::Unsupported,
+        format!("no preset has tables of {bits}-bit integers: take `Preset::Tables` of 1 to 16"),
     )
 }
 

@@ -2,12 +2,19 @@
 
 use std::{ops::ControlFlow, sync::Arc};
 
-use bellerophon_ckks::{self as ckks, Ciphertext, Interval, dft::SlotsToCoeffs};
-use bellerophon_repack::lookup::{Counts, LookupEvaluator, LookupServer, Watch};
-
+use bellerophon_circuits::bootstrap::EvaluatorExt;
+use bellerophon_circuits::dft::SlotsToCoeffs;
+use bellerophon_ckks as ckks;
+use bellerophon_ckks::{Ciphertext, Interval};
+use bellerophon_lookup::{
+    Bridge, Counts, LookupEvaluator, LookupServer, LutEngine, Progress, Watch, planner::Engine,
+};
 #[cfg(doc)]
-use crate::ErrorKind;
-use crate::{Bridge, During, EvaluationKeys, LutEngine, Params, Progress, Result};
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::{Result, error::operation};
+
+use crate::keys::EvaluationKeys;
+use crate::params::Params;
 
 /// Computes on encrypted vectors of one client.
 ///
@@ -16,39 +23,11 @@ use crate::{Bridge, During, EvaluationKeys, LutEngine, Params, Progress, Result}
 /// aligned automatically. Operands that cannot be aligned, results that could wrap around, and
 /// missing keys are errors. All methods take `&self`; one evaluator serves many threads.
 ///
-/// It dereferences to the CKKS evaluator ([`ckks::Evaluator`]), which has operations in place, of
-/// encoded plaintexts and without a rescale. Circuits over the trait
-/// [`CkksOps`](ckks::CkksOps) take it as `&*server`.
+/// Circuits over the trait [`CkksOps`](ckks::CkksOps) take it as `&server`. Operations in place, of
+/// encoded plaintexts and without a rescale are those of [`arithmetic`](Self::arithmetic).
 ///
-/// # Lengths and padding
-/// Operands have one length; nothing is repeated or filled up unless asked for. The page
-/// [`lengths`](mod@crate::lengths) states the rule for every operation.
-///
-/// # Circuits
-/// The circuits of [`ckks`] work on whole vectors: [`statistics`](ckks::statistics),
-/// [`matrix`](ckks::matrix), [`learning`](ckks::learning), and [`ordering`](ckks::ordering), which
-/// sorts, selects and counts thousands of values ([`within`](Self::within) orders few values).
-///
-/// ```
-/// use bellerophon::ckks::{approx::Sign, ordering::{Comparator, Order, OrderTask}};
-/// use bellerophon::prelude::*;
-/// # fn main() -> bellerophon::Result<()> {
-/// // Toy dimensions, insecure, with 3 levels between two bootstraps.
-/// let params = Params::preset(Preset::ToyBootstrapping)?;
-/// let client = ClientKey::generate(&params)?;
-/// let keys = OrderTask::Sort { len: 3 }.keys(params.levels());
-/// let keys = client.evaluation_keys(&Needs::new().bootstrap().keys(&keys))?;
-/// let server = Evaluator::new(keys)?.with_auto_bootstrap()?;
-///
-/// // The comparator distinguishes numbers that differ by 1/8 of the declared range.
-/// let comparator = Comparator::of(Sign::of_degrees(1.0, 1.0 / 8.0, &[7, 7])?)?;
-/// let x = client.encrypt(&[0.5, -0.75, 0.125], -1.0..=1.0)?;
-/// let sorted = client.decrypt(&comparator.sort(&*server, &x, Order::Ascending)?)?;
-/// let bound = 2.0 * comparator.error(OrderTask::Sort { len: 3 }); // the range has width 2
-/// assert!(sorted.iter().zip([-0.75, 0.125, 0.5]).all(|(a, b)| (a - b).abs() < bound));
-/// # Ok(())
-/// # }
-/// ```
+/// Operands have one length; nothing is repeated or filled up unless asked for. `docs/guide.md`
+/// states the rule for every operation.
 #[derive(Debug, Clone)]
 pub struct Evaluator {
     pub(crate) keys: EvaluationKeys,
@@ -60,14 +39,6 @@ pub struct Evaluator {
     pub(crate) counts: Arc<Counts>,
     /// The range in which the results of its operations on slots are stated to lie.
     pub(crate) kept: Option<Interval>,
-}
-
-impl std::ops::Deref for Evaluator {
-    type Target = ckks::Evaluator;
-
-    fn deref(&self) -> &ckks::Evaluator {
-        &self.arithmetic
-    }
 }
 
 impl LookupServer for Evaluator {
@@ -88,11 +59,8 @@ impl Evaluator {
     /// Creates an evaluator with the keys of a client.
     ///
     /// With bootstrapping keys, it encodes the matrices of the bootstrap and allocates its memory
-    /// here (0.8 GiB at `N = 2^16`). That memory, up to 1 GiB, belongs to the parameters: clones of
-    /// one [`Params`](crate::Params) share it.
-    ///
-    /// # Errors
-    /// None for keys made by [`ClientKey::evaluation_keys`](crate::ClientKey).
+    /// here. That memory belongs to the parameters: clones of one [`Params`](crate::Params) share
+    /// it.
     pub fn new(keys: EvaluationKeys) -> Result<Self> {
         // Step 1: the evaluator of the slots, with the keys of products and rotations.
         let mut arithmetic = ckks::Evaluator::new(keys.params.ckks(), &keys.arithmetic)?;
@@ -118,30 +86,18 @@ impl Evaluator {
 
     /// Returns this evaluator with a progress callback.
     ///
-    /// These operations report to it: [`map_with`](Self::map_with), [`map_many`](Self::map_many),
-    /// [`map_flooded`](Self::map_flooded),
-    /// [`extract`](Self::extract), [`pack`](Self::pack), operations on [`tables`](Self::tables),
-    /// bootstraps, automatic ones too, and functional bootstraps ([`integers`](Self::integers),
-    /// [`functions_of`](ckks::CkksOps::functions_of)). [`Progress`] says what is counted: look-ups
-    /// report every 16 values, bootstraps every stage. The operation waits for the callback, which
-    /// may be called on any thread of the pool, one call of an operation at a time.
-    ///
-    /// A callback that returns [`ControlFlow::Break`] stops the operation with
-    /// [`ErrorKind::Cancelled`], which says how far it came; operations of the CKKS evaluator
-    /// return [`ckks::ErrorKind::Cancelled`], which converts to it. Operands, keys and evaluator
-    /// are as before, and the operation can be called again. Cheap: keys are shared.
-    /// [`ClientKey::with_progress`](crate::ClientKey::with_progress) takes the same callback.
+    /// Look-ups report every 16 values, bootstraps every stage ([`Progress`]). A callback that
+    /// returns [`ControlFlow::Break`] stops the operation with [`ErrorKind::Cancelled`].
     ///
     /// ```
     /// use std::{ops::ControlFlow, sync::{Arc, atomic::{AtomicBool, Ordering}}, thread};
     /// use bellerophon::{ErrorKind, prelude::*};
     /// # fn main() -> bellerophon::Result<()> {
-    /// // Toy dimensions, insecure.
     /// let client = ClientKey::generate(&Params::preset(Preset::ToyInsecure)?)?;
     /// let x = client.encrypt(&[0.5; 200], -2.0..=2.0)?;
+    /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().map())?)?;
     /// let cancel = Arc::new(AtomicBool::new(false));
     /// let flag = cancel.clone();
-    /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().map())?)?;
     /// let server = server.with_progress(move |_| match flag.load(Ordering::Relaxed) {
     ///     true => ControlFlow::Break(()),
     ///     false => ControlFlow::Continue(()),
@@ -149,7 +105,7 @@ impl Evaluator {
     /// let work = thread::spawn(move || server.map(&x, f64::abs));
     /// cancel.store(true, Ordering::Relaxed); // by any thread, at any time
     /// match work.join().expect("the thread does not panic") {
-    ///     Ok(_) => println!("it was faster"),
+    ///     Ok(_) => {} // it was faster
     ///     Err(error) => match error.kind() {
     ///         ErrorKind::Cancelled { done, total, .. } => println!("{done} of {total}"),
     ///         _ => return Err(error),
@@ -175,15 +131,18 @@ impl Evaluator {
     /// Returns this evaluator with automatic bootstrapping of operands whose levels are used up
     /// ([`ckks::Evaluator::with_auto_bootstrap`]). Values must lie in `[-1, 1]`, or in the range
     /// for which the parameters' bootstrap is specified.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Unsupported`] for parameters without bootstrapping, and
-    /// [`ErrorKind::MissingKey`] for keys without [`Needs::bootstrap`](crate::Needs::bootstrap).
     pub fn with_auto_bootstrap(mut self) -> Result<Self> {
-        let op = "with_auto_bootstrap";
-        self.params().bootstrapper().during(op)?;
-        self.arithmetic = self.arithmetic.with_auto_bootstrap().during(op)?;
-        Ok(self)
+        operation("with_auto_bootstrap", || {
+            self.params().bootstrapper()?;
+            self.arithmetic = self.arithmetic.with_auto_bootstrap()?;
+            Ok(self)
+        })
+    }
+
+    /// The evaluator of the slots: operations in place, of encoded plaintexts and without a
+    /// rescale.
+    pub fn arithmetic(&self) -> &ckks::Evaluator {
+        &self.arithmetic
     }
 
     /// The parameters of the client.
@@ -192,8 +151,8 @@ impl Evaluator {
     }
 
     /// The engine of the look-up keys, if there are any.
-    pub fn engine(&self) -> Option<LutEngine> {
-        self.keys.lookups.tables.as_ref().map(|tables| LutEngine::of(&tables.lwe_params))
+    pub fn engine(&self) -> Option<Engine> {
+        self.keys.lookups.tables.as_ref().map(|tables| LutEngine::of(&tables.lwe_params).into())
     }
 
     /// Declares the standard deviation of a slot's error against the exact program, where the
@@ -203,8 +162,8 @@ impl Evaluator {
     /// loop forgets its errors: an iteration that contracts, a filter, an average. A declaration in
     /// every step bounds it. Functions that decide by the predicted noise then keep working:
     /// look-ups to an accuracy ([`MapRequest::typical`](crate::MapRequest::typical)), sorting and
-    /// comparing ([`ckks::ordering`]), publishing. To bound the range as well, see
-    /// [`assume_range`](Self::assume_range).
+    /// comparing ([`circuits::ordering`](crate::circuits::ordering)), publishing. To bound the
+    /// range as well, see [`assume_range`](Self::assume_range).
     ///
     /// The declaration is a promise, and must not depend on encrypted values.
     ///
@@ -226,9 +185,6 @@ impl Evaluator {
     /// # Ok(())
     /// # }
     /// ```
-    ///
-    /// # Errors
-    /// [`ErrorKind::Argument`] unless the deviation is finite and not negative.
     pub fn assume_noise(&self, x: &Ciphertext, deviation: f64) -> Result<Ciphertext> {
         x.clone().assume_noise(deviation)
     }

@@ -3,12 +3,13 @@
 use std::ops::RangeInclusive;
 
 use bellerophon_ckks::Ciphertext;
+use bellerophon_lookup::{Layout, LookupServer, Reduction};
 use bellerophon_lwe::{self as lwe, Headroom, LweVec};
-use bellerophon_repack::{Layout, Reduction, lookup::LookupServer};
-
 #[cfg(doc)]
-use crate::ErrorKind;
-use crate::{During, Evaluator, Result};
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::{Result, error::operation};
+
+use crate::evaluator::Evaluator;
 
 impl Evaluator {
     /// Extracts the values of a vector as LWE values in the ring of the tables. Their encoding
@@ -22,26 +23,22 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`ErrorKind::Domain`] for a domain that no table takes, or that does not contain the carried
-    /// range; [`ErrorKind::Unsupported`] without look-ups or a ring bridge;
-    /// [`ErrorKind::MissingKey`] without [`Needs::map`](crate::Needs::map) for the ring bridge;
-    /// [`ErrorKind::Cancelled`]; and errors of the arithmetic, among them too few levels.
+    /// range; [`ErrorKind::Unsupported`] without a ring bridge.
     pub fn extract(&self, x: &Ciphertext, domain: RangeInclusive<f64>) -> Result<LweVec> {
-        self.extract_for(x, domain, Headroom::TABLE).during("extract")
+        operation("extract", || self.extract_for(x, domain, Headroom::TABLE))
     }
 
     /// As [`extract`](Self::extract), with headroom in the encoding for the operations before the
     /// next table: sums, differences, comparators.
-    ///
-    /// # Errors
-    /// As [`extract`](Self::extract).
     pub fn extract_for(
         &self,
         x: &Ciphertext,
         domain: RangeInclusive<f64>,
         headroom: Headroom,
     ) -> Result<LweVec> {
-        let op = "extract_for";
-        Ok(self.lookup().during(op)?.extract(&[x], domain, headroom, None).during(op)?.remove(0))
+        operation("extract_for", || {
+            Ok(self.lookup()?.extract(&[x], domain, headroom, None)?.remove(0))
+        })
     }
 
     /// As [`extract_for`](Self::extract_for), for several vectors that will be added, compared or
@@ -49,28 +46,21 @@ impl Evaluator {
     /// scales. The remaining difference, less than half a cell of the tables, counts as noise.
     ///
     /// # Errors
-    /// As [`extract`](Self::extract), if no vector is given, and
-    /// [`Scale`](crate::repack::ErrorKind::Scale), before any work, if the difference is larger.
-    /// That happens for unrelated scales on domains more than some ten wide.
+    /// [`ErrorKind::Scale`], before any work, if the difference is larger. That happens for
+    /// unrelated scales on domains more than some ten wide.
     pub fn extract_all(
         &self,
         operands: &[&Ciphertext],
         domain: RangeInclusive<f64>,
         headroom: Headroom,
     ) -> Result<Vec<LweVec>> {
-        let op = "extract_all";
-        self.lookup().during(op)?.extract(operands, domain, headroom, None).during(op)
+        operation("extract_all", || self.lookup()?.extract(operands, domain, headroom, None))
     }
 
     /// The evaluator of tables and of functions of several LWE values, with the keys of this
     /// client. It reports to the progress callback of this evaluator.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Unsupported`], and [`ErrorKind::MissingKey`] without
-    /// [`Needs::map`](crate::Needs::map).
     pub fn tables(&self) -> Result<lwe::Evaluator<'_>> {
-        let op = "tables";
-        self.lookup().during(op)?.tables().during(op)
+        operation("tables", || self.lookup()?.tables())
     }
 
     /// Packs LWE values into the slots of a vector, in order, at [`Evaluator::pack_level`].
@@ -85,12 +75,11 @@ impl Evaluator {
     /// ([`LweMeta::index`](lwe::LweMeta::index)), with bounds that become its
     /// [`bound`](crate::ckks::noise::Noise::bound), and the error of the polynomial. Padding is
     /// zero.
-    ///
-    /// # Errors
-    /// As [`pack_in`](Self::pack_in).
     pub fn pack(&self, values: &LweVec) -> Result<Ciphertext> {
-        let packed = |layout: Layout| self.pack_in(values, &layout, self.pack_level()?);
-        Layout::in_order(values.len()).and_then(packed).during("pack")
+        operation("pack", || {
+            let packed = |layout: Layout| self.pack_in(values, &layout, self.pack_level()?);
+            Layout::in_order(values.len()).and_then(packed)
+        })
     }
 
     /// As [`pack`](Self::pack) into any slots, at any level up to [`Evaluator::pack_level`]; a
@@ -99,15 +88,10 @@ impl Evaluator {
     /// One call packs the values of several tables: [`LweVec::concat`] joins them.
     ///
     /// # Errors
-    /// [`ErrorKind::Range`] for values that reach more than
-    /// an eighth of the encoding width from the middle of their range; [`ErrorKind::MissingKey`]
-    /// without [`Needs::map`](crate::Needs::map) for the ring bridge; [`ErrorKind::Unsupported`]
-    /// without look-ups or a ring bridge; [`ErrorKind::Shape`] for a layout of another number of
-    /// values; [`ErrorKind::Level`] for a level that is too high; [`ErrorKind::Cancelled`]; keys of
-    /// another client.
+    /// [`ErrorKind::Range`] for values that reach more than an eighth of the encoding width from
+    /// the middle of their range; [`ErrorKind::Unsupported`] without a ring bridge.
     pub fn pack_in(&self, values: &LweVec, layout: &Layout, level: usize) -> Result<Ciphertext> {
-        let op = "pack_in";
-        self.lookup().during(op)?.pack(values, layout, level, Reduction::Identity).during(op)
+        operation("pack_in", || self.lookup()?.pack(values, layout, level, Reduction::Identity))
     }
 
     /// As [`pack`](Self::pack) for values that each equal one end of their range: the results of
@@ -118,18 +102,17 @@ impl Evaluator {
     /// # Errors
     /// As [`pack_in`](Self::pack_in); values may reach nearly a quarter of the encoding width.
     pub fn pack_ends(&self, values: &LweVec, level: usize) -> Result<Ciphertext> {
-        let op = "pack_ends";
-        let layout = Layout::in_order(values.len()).during(op)?;
-        self.lookup().during(op)?.pack(values, &layout, level, Reduction::Sine).during(op)
+        operation("pack_ends", || {
+            let layout = Layout::in_order(values.len())?;
+            self.lookup()?.pack(values, &layout, level, Reduction::Sine)
+        })
     }
 
     /// The level of the result of [`pack`](Self::pack), the highest possible one.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] without look-ups or a ring bridge, [`ErrorKind::Level`] for a
-    /// chain that is too short.
+    /// [`ErrorKind::Unsupported`] without a ring bridge.
     pub fn pack_level(&self) -> Result<usize> {
-        let op = "pack_level";
-        self.lookup().during(op)?.pack_level().during(op)
+        operation("pack_level", || self.lookup()?.pack_level())
     }
 }

@@ -1,8 +1,11 @@
 //! Bounds on the probability that any operation of an evaluator has failed.
 
+#[cfg(doc)]
+use bellerophon_circuits::bootstrap::BootstrapSpec;
+use bellerophon_circuits::bootstrap::EvaluatorExt;
 use bellerophon_ckks::FailureProbability;
 
-use crate::Evaluator;
+use crate::evaluator::Evaluator;
 
 impl Evaluator {
     /// A bound on the probability that any operation of this evaluator so far has failed and
@@ -10,9 +13,10 @@ impl Evaluator {
     /// ([`tables`](Self::tables)) and automatic bootstraps. Arithmetic never fails like that.
     ///
     /// A value of a look-up counts with half of the probability
-    /// [`LutSpec::log2_failure`](bellerophon_repack::lookup::LutSpec::log2_failure) for every blind
+    /// [`LutSpec::log2_failure`](bellerophon_lookup::LutSpec::log2_failure) for every blind
     /// rotation and with half for its packing. A bootstrapped vector counts with
-    /// [`BootstrapSpec::log2_failure`](bellerophon_ckks::bootstrap::BootstrapSpec::log2_failure).
+    /// [`BootstrapSpec::log2_failure`].
+    ///
     /// Cancelled operations count, too. Clones of an evaluator share one sum;
     /// [`reset_failures`](Self::reset_failures) starts a new one.
     /// [`Params::program_failure`](crate::Params::program_failure) computes the bound in advance.

@@ -1,13 +1,15 @@
 //! Functional bootstrapping of whole vectors: exact tables of integers, and functions of reals.
 
-use bellerophon_ckks::{
-    self as ckks,
-    fbt::{IntVec, Integers, PairedVec, PublishedIntegers},
-};
-
+use bellerophon_circuits::CircuitOps;
+use bellerophon_circuits::fbt::PublishExt;
+use bellerophon_circuits::fbt::{IntVec, Integers, PairedVec};
+use bellerophon_ckks::{self as ckks, Published};
 #[cfg(doc)]
-use crate::ErrorKind;
-use crate::{ClientKey, During, Evaluator, Result};
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::{Result, error::operation};
+
+use crate::client::ClientKey;
+use crate::evaluator::Evaluator;
 
 impl ClientKey {
     /// Decrypts integers modulo their modulus. Accepts a [published](Evaluator::publish_integers)
@@ -21,31 +23,31 @@ impl ClientKey {
     /// vector is for the owner of the key only.
     ///
     /// # Errors
-    /// [`ckks::ErrorKind::Noise`] if noise may have changed an integer with more than the
-    /// failure probability of the parameters; for a vector of another key or other parameters.
+    /// [`ErrorKind::Noise`] if noise may have changed an integer with more than the failure
+    /// probability of the parameters.
     pub fn decrypt_integers(&self, integers: &impl AsRef<IntVec>) -> Result<Vec<usize>> {
-        let op = "decrypt_integers";
-        let log2_failure = self.params().functional().during(op)?.spec().log2_failure;
-        let (params, integers) = (self.params().ckks(), integers.as_ref());
-        integers.decrypt(params, &self.slots, log2_failure).during(op)
+        operation("decrypt_integers", || {
+            let log2_failure = self.params().functional()?.spec().log2_failure;
+            let (params, integers) = (self.params().ckks(), integers.as_ref());
+            integers.decrypt(params, &self.slots, log2_failure)
+        })
     }
 
     /// Decrypts a paired vector. The warning about noise at [`decrypt`](Self::decrypt) applies.
     /// Accepts a [published](ckks::Evaluator::publish_paired) result, and within one process any
     /// paired vector.
-    ///
-    /// # Errors
-    /// For a vector of another key or other parameters.
     pub fn decrypt_paired(&self, values: &impl AsRef<PairedVec>) -> Result<Vec<f64>> {
-        let (params, values) = (self.params().ckks(), values.as_ref());
-        values.decrypt(params, &self.slots).during("decrypt_paired")
+        operation("decrypt_paired", || {
+            let (params, values) = (self.params().ckks(), values.as_ref());
+            values.decrypt(params, &self.slots)
+        })
     }
 }
 
 impl Evaluator {
     /// Exact sums, multiples and tables of encrypted integers ([`Modulo`](crate::Modulo)).
     pub fn integers(&self) -> Integers<'_, ckks::Evaluator> {
-        ckks::CkksOps::integers(&self.arithmetic)
+        CircuitOps::integers(&self.arithmetic)
     }
 
     /// Publishes integers: the form in which they leave the server. Their metadata states the
@@ -54,7 +56,7 @@ impl Evaluator {
     /// not depend on the table. Takes no level.
     ///
     /// ```
-    /// use bellerophon::{PublishedIntegers, format, prelude::*};
+    /// use bellerophon::{format, prelude::*};
     /// # fn main() -> bellerophon::Result<()> {
     /// // Toy dimensions, which protect nothing.
     /// let params = Params::preset(Preset::ToyTables)?;
@@ -66,20 +68,19 @@ impl Evaluator {
     /// assert!(server.publish_integers(&sum).is_err());
     /// let y = server.integers().table(&sum, |k| k)?;
     /// let answer = format::to_bytes(&params, &server.publish_integers(&y)?)?;
-    /// let y: PublishedIntegers = format::from_bytes(&params, &answer)?;
+    /// let y: Published<IntVec> = format::from_bytes(&params, &answer)?;
     /// assert_eq!(client.decrypt_integers(&y)?, [80, 71, 84]);
     /// # Ok(())
     /// # }
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] for parameters without functional bootstrapping, and those of
-    /// [`ckks::Evaluator::publish_integers`]: [`ckks::ErrorKind::Noise`] for integers that an
-    /// identity table must reduce first.
-    pub fn publish_integers(&self, x: &IntVec) -> Result<PublishedIntegers> {
-        // Integers that would decrypt wrongly more often than this are refused.
-        let op = "publish_integers";
-        let log2_failure = self.params().functional().during(op)?.spec().log2_failure;
-        self.arithmetic.publish_integers(x, log2_failure)
+    /// [`ErrorKind::Noise`] for integers that an identity table must reduce first.
+    pub fn publish_integers(&self, x: &IntVec) -> Result<Published<IntVec>> {
+        operation("publish_integers", || {
+            // Integers that would decrypt wrongly more often than this are refused.
+            let log2_failure = self.params().functional()?.spec().log2_failure;
+            self.arithmetic.publish_integers(x, log2_failure)
+        })
     }
 }

@@ -1,12 +1,15 @@
 //! Ranges that a program states: of one vector, or of every result of an evaluator.
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use std::ops::RangeInclusive;
 
-use bellerophon_ckks::{Bounds, Ciphertext, CiphertextMeta, CkksOps, ComposedOps, Interval};
+use bellerophon_ckks::{Bounds, Ciphertext, CiphertextMeta, ComposedOps, Interval};
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::{Result, error::operation};
 
-use crate::{During, Evaluator, Result, error, message::real};
+use crate::error;
+use crate::evaluator::Evaluator;
+use crate::message::real;
 
 /// Results whose range an evaluator can state: a vector, or several.
 pub(crate) trait Kept: Sized {
@@ -55,10 +58,10 @@ impl Evaluator {
     /// ```
     ///
     /// # Errors
-    /// For a range that is no interval. Operations of the result refuse one that has no value in
-    /// common with the range that they derive ([`ErrorKind::Declaration`]).
+    /// Operations of the result refuse a range that has no value in common with the one that they
+    /// derive ([`ErrorKind::Declaration`]).
     pub fn keep_within(mut self, range: RangeInclusive<f64>) -> Result<Self> {
-        self.kept = Some(real(&range).during("keep_within")?);
+        self.kept = Some(real(&range)?);
         Ok(self)
     }
 
@@ -77,13 +80,13 @@ impl Evaluator {
     /// and bootstraps clear it.
     ///
     /// # Errors
-    /// [`ErrorKind::Declaration`] if the range has no value in common with the carried range;
-    /// errors of the arithmetic if it is no interval or does not fit the modulus.
+    /// [`ErrorKind::Declaration`] if the range has no value in common with the carried range.
     pub fn assume_range(&self, x: &Ciphertext, range: RangeInclusive<f64>) -> Result<Ciphertext> {
-        let op = "assume_range";
-        let stated = real(&range).during(op)?;
-        check_common(x.range(), &stated).during(op)?;
-        self.with_stated(x.clone(), stated).during(op)
+        operation("assume_range", || {
+            let stated = real(&range)?;
+            check_common(x.range(), &stated)?;
+            self.with_stated(x.clone(), stated)
+        })
     }
 
     /// A result in the range of [`keep_within`](Self::keep_within), if there is one.

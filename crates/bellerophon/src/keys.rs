@@ -2,13 +2,18 @@
 
 use std::fmt;
 
-use bellerophon_ckks::{self as ckks, KeyLevels, bootstrap::BootstrapKeys, statistics::Table};
+use bellerophon_circuits::{bootstrap::BootstrapKeys, statistics::Table};
+use bellerophon_ckks as ckks;
+use bellerophon_ckks::KeyLevels;
+use bellerophon_lookup::{BridgePath, KeyProgress, LookupSecrets, LutKeys, Watch};
 use bellerophon_lwe as lwe;
 use bellerophon_mlwe::{self as mlwe, KeyId, RankHoistedKeys, SecretKey};
-use bellerophon_repack::lookup::{BridgePath, KeyProgress, LookupSecrets, LutKeys, Watch};
+use bellerophon_ring::{Result, error::operation};
 use rand::CryptoRng;
 
-use crate::{During, Needs, Params, Result, error};
+use crate::error;
+use crate::needs::Needs;
+use crate::params::Params;
 
 /// All public keys that a server needs for a program. Cheap to clone: the keys are shared.
 #[derive(Clone)]
@@ -79,9 +84,6 @@ impl EvaluationKeys {
     }
 
     /// Checks keys that were generated or read one by one.
-    ///
-    /// # Errors
-    /// [`mlwe::ErrorKind::KeyMismatch`] for keys of different clients.
     pub(crate) fn of_one_client(self) -> Result<Self> {
         // Every key carries the identity of its client; all must agree.
         let needed = self.id();
@@ -89,9 +91,7 @@ impl EvaluationKeys {
         let bootstraps = bootstraps.map(BootstrapKeys::secret_id);
         let foreign = self.lookups.ids().chain(bootstraps).find(|&id| id != needed);
         match foreign {
-            Some(found) => {
-                Err(mlwe::error::key_mismatch(found, needed).during("read evaluation keys"))?
-            }
+            Some(found) => Err(mlwe::error::key_mismatch(found, needed))?,
             None => Ok(self),
         }
     }
@@ -170,7 +170,7 @@ pub(crate) fn key_spec(params: &Params, needs: &Needs) -> Result<KeyLevels> {
     }
     // Step 2: the keys of look-ups: SlotsToCoeffs, and packing with each bridge.
     for path in paths(params, needs)? {
-        spec = spec.and(&params.lookups().during("map")?.key_levels(path, needs.corrected)?);
+        spec = spec.and(&params.lookups()?.key_levels(path, needs.corrected)?);
     }
     // Step 3: the keys of the bootstrapping circuits.
     if needs.bootstrap {
@@ -186,7 +186,7 @@ pub(crate) fn key_spec(params: &Params, needs: &Needs) -> Result<KeyLevels> {
 fn paths(params: &Params, needs: &Needs) -> Result<Vec<BridgePath>> {
     let mut paths = Vec::new();
     for bridge in needs.bridges() {
-        let path = params.lookups().during("map")?.path(bridge).during("map")?;
+        let path = params.lookups()?.path(bridge)?;
         if !paths.contains(&path) {
             paths.push(path);
         }
@@ -196,22 +196,18 @@ fn paths(params: &Params, needs: &Needs) -> Result<Vec<BridgePath>> {
 
 /// The parameters of the tables that a program asks for.
 fn table_lattice<'p>(params: &'p Params, needs: &Needs) -> Result<&'p lwe::Params> {
-    let lookups = params.lookups().during("map")?;
+    let lookups = params.lookups()?;
     Ok(match needs.corrected {
-        true => lookups.corrected_on(needs.engine).during("map_with")?,
-        false => lookups.on(needs.engine).during("map")?,
+        true => lookups.corrected_on(needs.engine)?,
+        false => lookups.on(needs.engine)?,
     })
 }
 
 impl Params {
     /// Predicts [`EvaluationKeys::byte_len`](crate::EvaluationKeys::byte_len) of the keys for a
     /// program, before they are made.
-    ///
-    /// # Errors
-    /// As [`ClientKey::evaluation_keys`](crate::ClientKey::evaluation_keys) for needs that the
-    /// parameters cannot serve.
     pub fn evaluation_key_bytes(&self, needs: &Needs) -> Result<usize> {
-        self.key_bytes(needs).during("evaluation_key_bytes")
+        operation("evaluation_key_bytes", || self.key_bytes(needs))
     }
 
     fn key_bytes(&self, needs: &Needs) -> Result<usize> {
@@ -229,7 +225,7 @@ impl Params {
             return Ok(bytes);
         }
         // Step 2: the keys of the tables and of the bridges.
-        let lookups = self.lookups().during("map")?;
+        let lookups = self.lookups()?;
         Ok(bytes + lookups.key_bytes(table_lattice(self, needs)?, paths))
     }
 }
@@ -249,8 +245,11 @@ impl fmt::Debug for EvaluationKeys {
 
 #[cfg(test)]
 mod tests {
+    use bellerophon_lookup::{LutEngine, planner::Engine};
+
     use super::*;
-    use crate::{ClientKey, Engine, LutEngine, Preset};
+    use crate::client::ClientKey;
+    use crate::preset::Preset;
 
     /// A set that is specified with NTRU still uses RGSW unless NTRU is named.
     #[test]

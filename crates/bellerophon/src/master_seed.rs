@@ -2,16 +2,19 @@
 
 use std::fmt;
 
+use bellerophon_lookup::LookupSecrets;
+use bellerophon_mlwe::SecretKey;
 use bellerophon_pir::{self as pir, bfv};
-use bellerophon_repack::lookup::LookupSecrets;
 use bellerophon_ring::{
+    Result,
     sample::SecretRng,
     wire::{Fingerprint, Fingerprinted},
 };
 use rand::CryptoRng;
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::{ClientKey, Params, Result, client::system_rng, mlwe::SecretKey};
+use crate::client::{ClientKey, system_rng};
+use crate::params::Params;
 
 /// The context of the derivation in BLAKE3; the purpose follows.
 const CONTEXT: &str = "bellerophon 2026-11-27 secret of a client: ";
@@ -71,9 +74,6 @@ impl MasterSeed {
     }
 
     /// The secret of private look-up with these parameters.
-    ///
-    /// # Errors
-    /// As [`pir::Client::generate`].
     pub fn private_lookup(&self, params: &bfv::Params) -> Result<pir::Client> {
         let mut rng = self.generator("private look-up", params.fingerprint());
         pir::Client::generate(params, &mut rng)
@@ -101,9 +101,6 @@ impl fmt::Debug for MasterSeed {
 impl ClientKey {
     /// The secret keys of a seed ([`MasterSeed`]): the same seed and parameters give the same keys,
     /// with the same identity.
-    ///
-    /// # Errors
-    /// None for parameters that [`Params`] accepts.
     pub fn from_seed(params: &Params, seed: &MasterSeed) -> Result<Self> {
         let generator = |purpose| seed.generator(purpose, params.fingerprint());
         let slots = SecretKey::generate(params.ckks().lattice(), &mut generator("slots"))?;
@@ -117,11 +114,14 @@ impl ClientKey {
 
 #[cfg(test)]
 mod tests {
+    use bellerophon_mlwe::Security;
     use bellerophon_ring::sample::ternary;
     use rand::Rng;
 
     use super::*;
-    use crate::{Needs, Preset, format::SecretBytes, mlwe::Security};
+    use crate::format::SecretBytes;
+    use crate::needs::Needs;
+    use crate::preset::Preset;
 
     fn seed(byte: u8) -> MasterSeed {
         MasterSeed::new([byte; 32])

@@ -2,14 +2,16 @@
 
 use std::ops::RangeInclusive;
 
+use bellerophon_circuits::fbt::EncoderExt;
+use bellerophon_circuits::fbt::{IntVec, PairedVec, SeededIntVec, SeededPairedVec};
 use bellerophon_ckks::{
     Ciphertext, Complex64, Encoder, Interval, Plaintext, Provided, SeededCiphertext,
-    fbt::{IntVec, PairedVec, ProvidedIntegers, SeededIntVec, SeededPairedVec},
 };
 use bellerophon_mlwe as mlwe;
+use bellerophon_ring::Result;
 use rand::CryptoRng;
 
-use crate::{Params, Result};
+use crate::params::Params;
 
 /// What the values of a vector are: the second argument of
 /// [`ClientKey::encrypt`](crate::ClientKey::encrypt). It is public, the values are not.
@@ -27,21 +29,12 @@ pub trait Message {
     type Seeded;
 
     /// The plaintext of values at a level.
-    ///
-    /// # Errors
-    /// For values that the message cannot hold.
     fn encode(&self, params: &Params, values: &[Self::Value], level: usize) -> Result<Plaintext>;
 
     /// The vector of `len` values in a ciphertext.
-    ///
-    /// # Errors
-    /// None for the ciphertext of an encoded vector.
     fn vector(&self, inner: Ciphertext, len: usize) -> Result<Self::Vector>;
 
     /// The fresh vector of `len` values in a ciphertext with a seed.
-    ///
-    /// # Errors
-    /// None for the ciphertext of an encoded vector.
     fn seeded(&self, inner: SeededCiphertext, len: usize) -> Result<Self::Seeded>;
 }
 
@@ -51,14 +44,12 @@ pub trait ProvidedMessage: Message {
     /// The encrypted vector, whose range and noise the server derives from the parameters.
     type Provided;
 
-    /// Encrypts a plaintext, given with its number of values.
-    ///
-    /// # Errors
-    /// None for an encoded vector and a key of the same parameters.
+    /// Encrypts a plaintext of `len` values.
     fn provide<R: CryptoRng + ?Sized>(
         &self,
         params: &Params,
-        plaintext: (&Plaintext, usize),
+        plaintext: &Plaintext,
+        len: usize,
         key: &mlwe::PublicKey,
         rng: &mut R,
     ) -> Result<Self::Provided>;
@@ -92,7 +83,8 @@ impl<M: Message<Vector = Ciphertext>> ProvidedMessage for M {
     fn provide<R: CryptoRng + ?Sized>(
         &self,
         params: &Params,
-        (plaintext, _len): (&Plaintext, usize),
+        plaintext: &Plaintext,
+        _len: usize,
         key: &mlwe::PublicKey,
         rng: &mut R,
     ) -> Result<Provided> {
@@ -125,7 +117,7 @@ impl Message for Disc {
 }
 
 /// Reals of a range, up to twice as many as there are slots, for functions of whole vectors
-/// ([`functions_of`](crate::ckks::CkksOps::functions_of)).
+/// ([`functions_of`](crate::circuits::CircuitOps::functions_of)).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Paired(pub RangeInclusive<f64>);
 
@@ -175,16 +167,17 @@ impl Message for Modulo {
 }
 
 impl ProvidedMessage for Modulo {
-    type Provided = ProvidedIntegers;
+    type Provided = Provided<IntVec>;
 
     fn provide<R: CryptoRng + ?Sized>(
         &self,
         params: &Params,
-        (plaintext, len): (&Plaintext, usize),
+        plaintext: &Plaintext,
+        len: usize,
         key: &mlwe::PublicKey,
         rng: &mut R,
-    ) -> Result<ProvidedIntegers> {
-        ProvidedIntegers::encrypt(params.ckks(), plaintext, (self.0, len), key, rng)
+    ) -> Result<Provided<IntVec>> {
+        IntVec::provide(params.ckks(), plaintext, self.0, len, key, rng)
     }
 }
 

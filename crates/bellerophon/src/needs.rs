@@ -2,11 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use bellerophon_ckks::{KeyLevels, simulator::Report};
-
 #[cfg(doc)]
-use crate::ckks;
-use crate::{Bridge, Engine, LutEngine, Params, Result, error};
+use bellerophon_ckks as ckks;
+use bellerophon_ckks::{KeyLevels, simulator::Report};
+use bellerophon_lookup::{Bridge, LutEngine, planner::Engine};
+use bellerophon_ring::Result;
+
+use crate::error;
+use crate::params::Params;
 
 /// The operations for which evaluation keys are made.
 ///
@@ -127,7 +130,7 @@ impl Needs {
 
     /// Functional bootstrapping: all the keys of tables and functions of whole vectors, each at the
     /// level at which it is used. Only for parameters with functional bootstrapping
-    /// ([`Preset::Tables8`](crate::Preset::Tables8) and others). Beside
+    /// ([`Preset::Tables`](crate::Preset::Tables) and others). Beside
     /// [`bootstrap`](Self::bootstrap), for [`Preset::Full`](crate::Preset::Full), it takes the same
     /// keys and adds none.
     pub fn functional(mut self) -> Self {
@@ -186,20 +189,20 @@ impl Needs {
         self
     }
 
-    /// All [statistics](ckks::statistics) of tables of up to `rows` rows and exactly `columns`
-    /// columns: sums, means, variances, covariances, deviations and correlations. A vector is a
-    /// table of one column. Includes [`multiply`](Self::multiply); another call adds tables of
-    /// another number of columns.
+    /// All [statistics](crate::circuits::statistics) of tables of up to `rows` rows and exactly
+    /// `columns` columns: sums, means, variances, covariances, deviations and correlations. A
+    /// vector is a table of one column. Includes [`multiply`](Self::multiply); another call adds
+    /// tables of another number of columns.
     ///
     /// ```
-    /// use bellerophon::{ckks::statistics::Table, prelude::*};
+    /// use bellerophon::{circuits::statistics::Table, prelude::*};
     /// # fn main() -> bellerophon::Result<()> {
     /// // Toy dimensions, which protect nothing.
     /// let client = ClientKey::generate(&Params::preset(Preset::ToyInsecure)?)?;
     /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().statistics(100, 1))?)?;
     /// let x = client.encrypt(&[0.5, 1.0, 3.0], 0.0..=4.0)?;
-    /// let mean = client.decrypt(&Table::new(3, 1)?.means(&*server, &x)?)?[0];
-    /// let variance = client.decrypt(&Table::new(3, 1)?.variances(&*server, &x)?)?[0];
+    /// let mean = client.decrypt(&Table::new(3, 1)?.means(&server, &x)?)?[0];
+    /// let variance = client.decrypt(&Table::new(3, 1)?.variances(&server, &x)?)?[0];
     /// assert!((mean - 1.5).abs() < 1e-3 && (variance - 3.5 / 3.0).abs() < 1e-2);
     /// # Ok(())
     /// # }
@@ -282,7 +285,7 @@ impl Needs {
     ///
     /// let client = ClientKey::generate(&params)?;
     /// let server = Evaluator::new(client.evaluation_keys(&needs)?)?;
-    /// let y = program(&*server, &client.encrypt(&[0.5, 1.0], -1.0..=1.0)?)?;
+    /// let y = program(&server, &client.encrypt(&[0.5, 1.0], -1.0..=1.0)?)?;
     /// assert!((client.decrypt(&y)?[0] - 1.25).abs() < 1e-3);
     /// # Ok(())
     /// # }
@@ -292,9 +295,8 @@ impl Needs {
         self
     }
 
-    /// Everything that a simulation of the program used: its [`keys`](Self::keys),
-    /// [`bootstrap`](Self::bootstrap) if it bootstrapped, and [`functional`](Self::functional) if
-    /// it used functional bootstrapping.
+    /// Everything that a simulation of the program used: [`keys`](Self::keys), and those of
+    /// [`bootstrap`](Self::bootstrap) and [`functional`](Self::functional).
     ///
     /// ```
     /// use bellerophon::ckks::{self, CkksOps, Interval, simulator::Simulator};
@@ -315,13 +317,11 @@ impl Needs {
     /// let expected = program(&simulator, &x)?;
     /// let report = simulator.report();
     /// assert_eq!((report.bootstraps, expected.metadata().level), (1, 3));
-    ///
     /// let client = ClientKey::generate(&params)?;
     /// let keys = client.evaluation_keys(&Needs::new().program(&report))?;
     /// let server = Evaluator::new(keys)?.with_auto_bootstrap()?;
-    /// let y = program(&*server, &client.encrypt(&[0.9, -1.0], -1.0..=1.0)?)?;
-    /// assert_eq!(y.level(), 3);
-    /// assert!((client.decrypt(&y)?[0] - 0.9f64.powi(32)).abs() < 1e-5);
+    /// let y = program(&server, &client.encrypt(&[0.9, -1.0], -1.0..=1.0)?)?;
+    /// assert!(y.level() == 3 && (client.decrypt(&y)?[0] - 0.9f64.powi(32)).abs() < 1e-5);
     /// # Ok(())
     /// # }
     /// ```

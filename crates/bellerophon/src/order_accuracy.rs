@@ -1,12 +1,15 @@
 //! The error of functions of several values, predicted before any key exists.
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use std::ops::RangeInclusive;
 
+use bellerophon_lookup::{OrderAccuracy, OrderFunction};
 #[cfg(doc)]
-use crate::OrderOps;
-use crate::{During, OrderAccuracy, OrderFunction, Params, Result};
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::{Result, error::operation};
+
+#[cfg(doc)]
+use crate::ordering::OrderOps;
+use crate::params::Params;
 
 impl Params {
     /// Predicts the error of a function of [`OrderOps`] on a domain, for operands fresh from the
@@ -29,16 +32,13 @@ impl Params {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] without look-ups or a ring bridge; [`ErrorKind::Domain`] for
-    /// domains that no table takes;
-    /// errors for no values, for more results than values, and for networks deeper than the tables
-    /// allow.
+    /// [`ErrorKind::Unsupported`] without a ring bridge, and an error for networks deeper than the
+    /// tables allow.
     pub fn order_accuracy(
         &self,
         domain: RangeInclusive<f64>,
         function: OrderFunction,
     ) -> Result<OrderAccuracy> {
-        let op = "order_accuracy";
-        self.lookups().during(op)?.order_accuracy(&domain, function).during(op)
+        operation("order_accuracy", || self.lookups()?.order_accuracy(&domain, function))
     }
 }

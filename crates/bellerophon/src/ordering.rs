@@ -1,10 +1,10 @@
-//! Front of `repack/lookup/ordering.rs`: functions of several values on slots.
+//! Front of `lookup/ordering.rs`: functions of several values on slots.
 
 use std::ops::RangeInclusive;
 
-use bellerophon_repack::lookup;
+use bellerophon_lookup as lookup;
 
-use crate::Evaluator;
+use crate::evaluator::Evaluator;
 
 /// Functions of the values of one vector, or slotwise functions of several vectors, on a domain:
 /// from [`Evaluator::within`].
@@ -41,9 +41,10 @@ impl Evaluator {
 
 #[cfg(test)]
 mod tests {
-    use bellerophon_repack::lookup::{distinguishable, most_indices};
+    use bellerophon_lookup::{LutEngine, distinguishable, most_indices};
 
-    use crate::{LutEngine, Params, Preset};
+    use crate::params::Params;
+    use crate::preset::Preset;
 
     /// The table in the documentation of [`OrderOps::argmax_index`].
     #[test]

@@ -1,22 +1,27 @@
 //! Checked parameter sets with everything derived from them.
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use std::{
     fmt,
     sync::{Arc, OnceLock},
 };
 
-use bellerophon_ckks::{
-    self as ckks, FailureProbability,
+use bellerophon_circuits::{
     bootstrap::{BootstrapSpec, Bootstrapper},
     fbt::{FbtSpec, FunctionalBootstrapper},
     param_search::{ProgramBounds, SelectedParams},
 };
-use bellerophon_repack::planner::check_promises;
+use bellerophon_ckks as ckks;
+use bellerophon_ckks::FailureProbability;
+use bellerophon_lookup::planner::check_promises;
+use bellerophon_lookup::{LutParams, LutSpec};
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::Result;
 use bellerophon_ring::wire::Fingerprint;
 
-use crate::{LutParams, LutSpec, Result, error, preset::Preset, spec::ParamsSpec};
+use crate::error;
+use crate::preset::Preset;
+use crate::spec::ParamsSpec;
 
 /// A checked parameter set. Cheap to clone: the contents are behind an `Arc`.
 #[derive(Clone)]
@@ -41,9 +46,6 @@ struct Bootstraps {
 
 impl Params {
     /// The parameter set of a preset.
-    ///
-    /// # Errors
-    /// None for the presets of this version.
     pub fn preset(preset: Preset) -> Result<Self> {
         Self::new(preset.spec()?)
     }
@@ -68,13 +70,12 @@ impl Params {
     /// bridge.
     ///
     /// Look-ups and bootstrapping fit together on the modulus chain of
-    /// [`BootstrapSpec::chain`](bellerophon_ckks::bootstrap::BootstrapSpec::chain): results of
+    /// [`BootstrapSpec::chain`](bellerophon_circuits::bootstrap::BootstrapSpec::chain): results of
     /// tables return at the levels for programs, below those of the bootstrap.
     ///
     /// # Errors
-    /// Those of the layers below, which name what falls short;
-    /// [`Parameters`](crate::repack::ErrorKind::Parameters) if slots, look-ups and bootstrapping do not
-    /// fit together, or if a promise cannot be kept.
+    /// [`ErrorKind::Parameters`] if slots, look-ups and bootstrapping do not fit together, or if a
+    /// promise cannot be kept; [`ErrorKind::Insecure`] for a key below the stated security.
     pub fn new(spec: ParamsSpec) -> Result<Self> {
         let (log2_failure, ring_bridge) = (spec.log2_failure, spec.ring_bridge);
         let lookup = spec.lookup.map(|tables| LutSpec {
@@ -84,7 +85,7 @@ impl Params {
             highest_level: usize::MAX,
         });
         let slots = ckks::Params::new(spec.slots)?;
-        Self::over(spec.name, slots, lookup, (spec.bootstrap, spec.functional))
+        Self::over(spec.name, slots, lookup, spec.bootstrap, spec.functional)
     }
 
     /// Checks a specification over checked CKKS parameters, as [`new`](Self::new). The highest
@@ -93,7 +94,8 @@ impl Params {
         name: String,
         slots: ckks::Params,
         lookup: Option<LutSpec>,
-        (bootstrap, functional): (Option<BootstrapSpec>, Option<FbtSpec>),
+        bootstrap: Option<BootstrapSpec>,
+        functional: Option<FbtSpec>,
     ) -> Result<Self> {
         // Step 1: the bootstrappers, without encoded matrices.
         let mut bootstraps = Bootstraps::default();
@@ -152,8 +154,8 @@ impl Params {
     /// bootstrapping alone, it is that of the result of the deepest series; beside bootstrapping,
     /// results of functions return lower
     /// ([`least_output_level`](FunctionalBootstrapper::least_output_level)). The levels below its
-    /// [input level](bellerophon_ckks::fbt::FunctionalBootstrapper::input_level) have primes for
-    /// SlotsToCoeffs alone, too small for products of values near 1.
+    /// [input level](bellerophon_circuits::fbt::FunctionalBootstrapper::input_level) have primes
+    /// for SlotsToCoeffs alone, too small for products of values near 1.
     pub fn levels(&self) -> usize {
         self.0.bootstraps.levels(&self.0.slots)
     }
@@ -167,7 +169,7 @@ impl Params {
     ///
     /// The estimate covers single keys. Circular security is an additional assumption: keys encrypt
     /// functions of the secrets under which they are made, in cycles.
-    /// [`LutEngine::Ntru`](crate::LutEngine::Ntru) adds its own assumptions where it is named.
+    /// [`Engine::Ntru`](crate::Engine::Ntru) adds its own assumptions where it is named.
     pub fn security_bits(&self) -> f64 {
         // The minimum over the keys of the slots, of look-ups, and of both kinds of bootstrapping.
         let slots = self.0.slots.security_bits();
@@ -199,10 +201,6 @@ impl Params {
     /// `bootstrap_iterated` and at each automatic bootstrap; a
     /// [`Simulator`](bellerophon_ckks::simulator::Simulator) counts the latter
     /// ([`Report::bootstraps`](bellerophon_ckks::simulator::Report::bootstraps)).
-    ///
-    /// # Errors
-    /// [`ErrorKind::Unsupported`] for a program that the parameters
-    /// cannot serve.
     pub fn program_failure(
         &self,
         values_looked_up: u64,
@@ -224,12 +222,8 @@ impl Params {
     }
 
     /// The look-up part of the set.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Unsupported`] for parameters without them.
     pub fn lookups(&self) -> Result<&LutParams> {
-        self.optional_lookups()
-            .ok_or_else(|| error::no_look_ups(self.0.name.clone()).during("look-ups"))
+        self.optional_lookups().ok_or_else(|| error::no_look_ups(self.0.name.clone()))
     }
 
     pub(crate) fn optional_lookups(&self) -> Option<&LutParams> {
@@ -237,23 +231,15 @@ impl Params {
     }
 
     /// The bootstrapper: levels, precision, security, keys. Its matrices are not encoded.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Unsupported`] for parameters without bootstrapping.
     pub fn bootstrapper(&self) -> Result<&Arc<Bootstrapper>> {
         let bootstrapper = self.0.bootstraps.bootstrap.as_ref();
-        bootstrapper.ok_or_else(|| error::no_bootstrap(self.0.name.clone()).during("bootstrap"))
+        bootstrapper.ok_or_else(|| error::no_bootstrap(self.0.name.clone()))
     }
 
     /// The functional bootstrapper: levels, scales, keys. Its matrices are not encoded.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Unsupported`] for parameters without functional bootstrapping.
     pub fn functional(&self) -> Result<&Arc<FunctionalBootstrapper>> {
         let functional = self.0.bootstraps.functional.as_ref();
-        functional.ok_or_else(|| {
-            error::no_functional(self.0.name.clone()).during("functional bootstrapping")
-        })
+        functional.ok_or_else(|| error::no_functional(self.0.name.clone()))
     }
 
     /// Whether both kinds of bootstrapping take the same keys, as on the chain of
@@ -312,27 +298,38 @@ impl fmt::Display for Params {
             let (rank, route) = (lattice.spec().rank, self.0.slots.relin_strategy());
             write!(f, "; module rank {rank}, products relinearized {route}")?;
         }
-        // Look-ups, with the ring bridge if there is one.
         if let Some(lookups) = &self.0.lookups {
-            let lwe = lookups.lwe_params();
-            write!(
-                f,
-                "; look-ups: {} levels after one, which takes {}, n = {}, secret {}, tables of \
-                 degree {}, failure probability 2^{:.0} per value",
-                lookups.level_after(),
-                lookups.levels(),
-                lwe.spec().dimension,
-                lwe.spec().secret,
-                lwe.spec().ring_degree,
-                lookups.spec().log2_failure,
-            )?;
-            if let Some(ring) = lookups.ring() {
-                let weight = ring.spec().weight;
-                write!(f, "; ring bridge with a sparse secret of weight {weight}")?;
-            }
+            write_lookups(f, lookups)?;
         }
-        // Both kinds of bootstrapping.
-        if let Some(functional) = &self.0.bootstraps.functional {
+        self.0.bootstraps.fmt(f)
+    }
+}
+
+/// Look-ups, with the ring bridge if there is one.
+fn write_lookups(f: &mut fmt::Formatter<'_>, lookups: &LutParams) -> fmt::Result {
+    let lwe = lookups.lwe_params();
+    write!(
+        f,
+        "; look-ups: {} levels after one, which takes {}, n = {}, secret {}, tables of \
+                 degree {}, failure probability 2^{:.0} per value",
+        lookups.level_after(),
+        lookups.levels(),
+        lwe.spec().dimension,
+        lwe.spec().secret,
+        lwe.spec().ring_degree,
+        lookups.spec().log2_failure,
+    )?;
+    if let Some(ring) = lookups.ring() {
+        let weight = ring.spec().weight;
+        write!(f, "; ring bridge with a sparse secret of weight {weight}")?;
+    }
+    Ok(())
+}
+
+/// Both kinds of bootstrapping.
+impl fmt::Display for Bootstraps {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(functional) = &self.functional {
             write!(
                 f,
                 "; functional bootstrapping: series of up to {} levels, {} levels between two \
@@ -343,7 +340,7 @@ impl fmt::Display for Params {
                 functional.spec().log2_failure,
             )?;
         }
-        if let Some(bootstrapper) = &self.0.bootstraps.bootstrap {
+        if let Some(bootstrapper) = &self.bootstrap {
             write!(
                 f,
                 "; bootstrapping: {} levels between two bootstraps, from level {}, failure \

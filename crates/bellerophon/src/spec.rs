@@ -1,6 +1,7 @@
 //! Specifications of parameter sets.
 
-use bellerophon_ckks::{self as ckks, bootstrap::BootstrapSpec, fbt::FbtSpec};
+use bellerophon_circuits::{bootstrap::BootstrapSpec, fbt::FbtSpec};
+use bellerophon_ckks as ckks;
 use bellerophon_lwe as lwe;
 
 /// The specification of a parameter set; [`Params::new`](crate::Params::new) checks it.
@@ -16,7 +17,7 @@ pub struct ParamsSpec {
     /// `log2` of the probability that the look-up of one value fails and returns garbage.
     pub log2_failure: f64,
     /// Hamming weight of the sparse secret of the ring bridge
-    /// ([`repack::RingBridge`](crate::repack::RingBridge)). This secret lives in the ring of the
+    /// ([`lookup::RingBridge`](crate::lookup::RingBridge)). This secret lives in the ring of the
     /// tables and is used only under the lowest prime and a special prime of 39 bits. Without it,
     /// look-ups take the linear bridge.
     pub ring_bridge: Option<usize>,

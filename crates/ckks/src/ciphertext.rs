@@ -1,16 +1,17 @@
 //! Encrypted vectors: a lattice ciphertext with the public metadata of its message.
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use bellerophon_mlwe as mlwe;
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::Result;
 
-use crate::{
-    Bounds, During, Interval, Origins, Params, Result,
-    encode::{check_scale, magnitude},
-    error,
-    noise::{self, Noise},
-    origins::Relation,
-};
+use crate::encode::{check_scale, magnitude};
+use crate::error;
+use crate::interval::{Bounds, Interval};
+use crate::noise::{self, Noise};
+use crate::of_integers::OfIntegers;
+use crate::origins::{Origins, Relation};
+use crate::params::Params;
 
 /// Public metadata of an encrypted vector. Every operation updates it. Only code that builds
 /// ciphertexts from other schemes writes it by hand.
@@ -36,26 +37,23 @@ const LOG2_PADDING_FAILURE: f64 = -64.0;
 /// Padding keeps its range if its error is at most this fraction of the width of a stated range.
 const SMALL_EXCESS: f64 = 1.0 / (1u64 << 14) as f64;
 
-const ASSEMBLE: &str = "assemble a ciphertext";
-
 impl CiphertextMeta {
     /// Refuses metadata that a ciphertext of `limbs` limbs cannot have.
     ///
     /// # Errors
     /// As [`Ciphertext::from_parts`].
     pub fn check(&self, params: &Params, limbs: usize) -> Result<()> {
-        let op = ASSEMBLE;
         // Step 1: scale, slots and number of values.
-        check_scale(self.scale).during(op)?;
+        check_scale(self.scale)?;
         let most = params.max_slots();
         if !self.slots.is_power_of_two() || self.slots > most {
-            return Err(error::slot_count(self.slots, 1, most).during(op));
+            return Err(error::slot_count(self.slots, 1, most));
         }
         if self.len == 0 {
-            return Err(error::no_values().during(op));
+            return Err(error::no_values());
         }
         if self.len > self.slots {
-            return Err(error::too_many_values(self.len, self.slots).during(op));
+            return Err(error::too_many_values(self.len, self.slots));
         }
         // Step 2: the noise. A NaN lies in neither range.
         let Noise { total, peak, bound, excess, plain, constant } = self.noise;
@@ -63,26 +61,26 @@ impl CiphertextMeta {
         // not.
         for found in [total, peak, bound, plain, constant] {
             if !(0.0..=f64::INFINITY).contains(&found) {
-                return Err(error::variance(found).during(op));
+                return Err(error::variance(found));
             }
         }
         if !(0.0..f64::INFINITY).contains(&excess) {
-            return Err(error::variance(excess).during(op));
+            return Err(error::variance(excess));
         }
         // Step 3: message and noise must fit half of the modulus.
-        params.check_limbs(limbs).during(op)?;
+        params.check_limbs(limbs)?;
         let largest = magnitude(self.bounds.slots().bound() * self.scale, excess);
-        params.check_range(largest / self.scale, self.scale, limbs).during(op)
+        params.check_range(largest / self.scale, self.scale, limbs)
     }
 
     /// Standard deviation of a slot, in units of the message, for noise of this variance.
-    pub(crate) fn slot_std(&self, variance: f64) -> f64 {
+    pub fn slot_std(&self, variance: f64) -> f64 {
         noise::slot_std(variance, self.slots, self.scale, self.bounds.values.is_real())
     }
 
     /// The ends of both ranges, and the same ends moved outwards by the largest departure of a
     /// slot.
-    pub(crate) fn ends(&self) -> [f64; 8] {
+    pub fn ends(&self) -> [f64; 8] {
         let Bounds { values, padding } = self.bounds;
         let beyond = noise::LARGEST * self.slot_std(self.noise.excess);
         let around =
@@ -94,7 +92,7 @@ impl CiphertextMeta {
     /// The metadata after the statement that every slot, error included, lies in `range`; see
     /// [`Ciphertext::assume_range_with_padding`].
     #[must_use]
-    pub(crate) fn assume_range_with_padding(self, range: Interval) -> Self {
+    pub fn assume_range_with_padding(self, range: Interval) -> Self {
         let stated = self.within(range);
         Self { noise: self.noise.included(), ..stated }
     }
@@ -133,7 +131,7 @@ impl CiphertextMeta {
         let per_unit = self.slot_std(1.0);
         let total = (deviation / per_unit).powi(2);
         if !(deviation >= 0.0 && total.is_finite()) {
-            return Err(error::deviation(deviation).during("assume_noise"));
+            return Err(error::deviation(deviation));
         }
         Ok(Self { noise: self.noise.stated(total), ..self })
     }
@@ -151,19 +149,6 @@ pub struct Ciphertext {
     /// The level of the number of limbs.
     level: usize,
     integers: OfIntegers,
-}
-
-/// The modulus, if a vector is an encryption of
-/// [`encode_integers`](crate::Encoder::encode_integers) that no operation and no statement has
-/// changed.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct OfIntegers(pub(crate) Option<usize>);
-
-/// Vectors of equal contents are equal: bytes do not carry the mark.
-impl PartialEq for OfIntegers {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
 }
 
 impl Ciphertext {
@@ -184,23 +169,19 @@ impl Ciphertext {
         meta: CiphertextMeta,
     ) -> Result<Self> {
         // Bytes of a stranger may come here: check everything before the parts are joined.
-        params.check(inner.ident().fingerprint).during(ASSEMBLE)?;
+        params.check(inner.ident().fingerprint)?;
         meta.check(params, inner.limbs())?;
         Ok(Self::at_level(params, inner, meta, Origins::UNKNOWN))
     }
 
     /// As [`from_parts`](Self::from_parts), for a fresh encryption.
-    pub(crate) fn fresh(
-        params: &Params,
-        inner: mlwe::Ciphertext,
-        meta: CiphertextMeta,
-    ) -> Result<Self> {
+    pub fn fresh(params: &Params, inner: mlwe::Ciphertext, meta: CiphertextMeta) -> Result<Self> {
         let origins = Origins::fresh(&inner);
         Ok(Self::from_parts(params, inner, meta)?.of(origins))
     }
 
     /// The result of an operation; its number of limbs is that of a level.
-    pub(crate) fn at_level(
+    pub fn at_level(
         params: &Params,
         inner: mlwe::Ciphertext,
         meta: CiphertextMeta,
@@ -212,23 +193,23 @@ impl Ciphertext {
     }
 
     /// The vector as an encryption of integers.
-    pub(crate) fn of_integers(self, integers: OfIntegers) -> Self {
+    pub fn of_integers(self, integers: OfIntegers) -> Self {
         Self { integers, ..self }
     }
 
     /// The modulus, if it is an encryption of integers that nothing has changed.
-    pub(crate) fn integers(&self) -> Option<usize> {
+    pub fn integers(&self) -> Option<usize> {
         self.integers.0
     }
 
     /// The same vector with changed contents or metadata.
     #[must_use]
-    pub(crate) fn changed(self, meta: CiphertextMeta) -> Self {
+    pub fn changed(self, meta: CiphertextMeta) -> Self {
         Self { meta, integers: OfIntegers(None), ..self }
     }
 
     /// Sets the metadata and origins of a result in place.
-    pub(crate) fn set(&mut self, meta: CiphertextMeta, origins: Origins) {
+    pub fn set(&mut self, meta: CiphertextMeta, origins: Origins) {
         (self.meta, self.origins, self.integers) = (meta, origins, OfIntegers(None));
     }
 
@@ -245,12 +226,12 @@ impl Ciphertext {
     }
 
     /// The origins of the errors, and the period of the slots.
-    pub(crate) fn periodic(&self) -> (&Origins, usize) {
+    pub fn periodic(&self) -> (&Origins, usize) {
         (&self.origins, self.meta.slots)
     }
 
     /// Whether two operands share errors, and the origins of a result of both.
-    pub(crate) fn joint_origins(&self, other: &Self) -> (Relation, Origins) {
+    pub fn joint_origins(&self, other: &Self) -> (Relation, Origins) {
         let slots = self.meta.slots.max(other.meta.slots);
         let [x, y] = [self, other].map(|v| v.origins.repeated(v.meta.slots, slots));
         x.with(&y, slots)
@@ -272,7 +253,7 @@ impl Ciphertext {
     }
 
     /// The scale.
-    pub(crate) fn scale(&self) -> f64 {
+    pub fn scale(&self) -> f64 {
         self.meta.scale
     }
 
@@ -332,26 +313,26 @@ impl Ciphertext {
     /// If the statement is false, later checks and noise estimates are meaningless.
     #[must_use]
     #[cfg(test)]
-    pub(crate) fn assume_real(self) -> Self {
+    pub fn assume_real(self) -> Self {
         let meta = self.meta.assume_real();
         self.changed(meta)
     }
 
-    /// Computes [`CkksOps::reinterpret_scale`](crate::CkksOps::reinterpret_scale).
-    pub(crate) fn reinterpret_scale(self, factor: f64) -> Result<Self> {
+    /// Computes [`Vectors::reinterpret_scale`](crate::vectors::Vectors::reinterpret_scale).
+    pub fn reinterpret_scale(self, factor: f64) -> Result<Self> {
         let meta = self.meta.reinterpret_scale(factor)?;
         Ok(self.changed(meta))
     }
 
-    /// Computes [`CkksOps::broadcast`](crate::CkksOps::broadcast).
-    pub(crate) fn broadcast(mut self, len: usize) -> Result<Self> {
+    /// Computes [`Vectors::broadcast`](crate::vectors::Vectors::broadcast).
+    pub fn broadcast(mut self, len: usize) -> Result<Self> {
         let meta = self.meta.broadcast(len, self.inner.b().degree() / 2)?;
         self.origins = self.origins.repeated(self.meta.slots, meta.slots);
         Ok(self.changed(meta))
     }
 
-    /// Computes [`CkksOps::repeated`](crate::CkksOps::repeated).
-    pub(crate) fn repeated(mut self, slots: usize) -> Result<Self> {
+    /// Computes [`Vectors::repeated`](crate::vectors::Vectors::repeated).
+    pub fn repeated(mut self, slots: usize) -> Result<Self> {
         let meta = self.meta.repeated(slots, self.inner.b().degree() / 2)?;
         self.origins = self.origins.repeated(self.meta.slots, meta.slots);
         Ok(self.changed(meta))

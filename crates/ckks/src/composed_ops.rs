@@ -1,18 +1,22 @@
-//! [`ComposedOps`]: sums, masks, functions and comparison, each a short program of [`CkksOps`].
+//! [`ComposedOps`]: sums and masks, each a short program of [`CkksOps`].
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use std::{iter::once, ops::Range};
 
-use crate::{
-    Bounds, CiphertextMeta, CkksOps, During, Result,
-    approx::{Accuracy, Approximation, Function, Sign, apply, compare},
-    error,
-    eval::{mask::masked, padding, sum},
-    polynomial::{Monomial, Polynomial},
-};
 #[cfg(doc)]
-use crate::{Ciphertext, Params};
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::Result;
+
+#[cfg(doc)]
+use crate::ciphertext::Ciphertext;
+use crate::ciphertext::CiphertextMeta;
+use crate::error;
+use crate::eval::mask::masked;
+use crate::eval::{padding, sum};
+use crate::interval::Bounds;
+use crate::ops::CkksOps;
+use crate::ops::plain::check_lengths;
+#[cfg(doc)]
+use crate::params::Params;
 
 /// Operations composed of those of [`CkksOps`]: defined once for every implementation of it, so
 /// that levels, keys, ranges and predicted noise of a dry run are those of the evaluator.
@@ -36,25 +40,32 @@ pub trait ComposedOps: CkksOps {
     /// [`KeyLevels::inner_sum`](crate::KeyLevels::inner_sum) lists them. If `count * stride` is the
     /// number of slots, every slot holds the sum of its residue class modulo `stride`; otherwise
     /// the windows of some slots reach into the next part of the vector (see [`mask`](Self::mask)).
-    ///
-    /// # Errors
-    /// [`ErrorKind::Argument`] for a count that is zero or above the slots,
-    /// [`ErrorKind::MissingKey`], [`ErrorKind::Range`] and mismatches.
     fn inner_sum(
         &self,
         x: &Self::Ciphertext,
         count: usize,
         stride: i64,
     ) -> Result<Self::Ciphertext> {
-        let op = "inner_sum";
-        self.composed(op, || sum::inner_sum(self, x, count, stride))
+        self.composed("inner_sum", || sum::inner_sum(self, x, count, stride))
     }
 
     /// The sum of the values, in every slot, padding included. Takes no level, or one to clear
     /// padding that is not [known to be zero](crate::Bounds::padding_is_zero).
     ///
-    /// # Errors
-    /// As for [`inner_sum`](Self::inner_sum).
+    /// ```
+    /// use bellerophon_ckks::{CkksOps, ComposedOps, Interval, simulator::Simulator};
+    /// # use bellerophon_ckks::{LevelGroup, ModulusChain, Params, ParamsSpec, Security};
+    /// # let levels = vec![LevelGroup::single(40, 2)];
+    /// # let chain = ModulusChain { degree: 1 << 8, first_bits: 50, levels, special: (50, 1) };
+    /// # let params = Params::new(ParamsSpec::from_chain(&chain, 40, Security::Insecure)?)?;
+    /// let a = Simulator::new(&params);
+    /// let x = a.encrypt(&[1.0, 2.0, 3.0], Interval::real(0.0, 4.0)?, 2)?;
+    /// // Padding that is zero costs nothing, other padding costs one level.
+    /// let (sum, moved) = (a.sum_slots(&x)?, a.sum_slots(&a.add_scalar(&x, 1.0)?)?);
+    /// assert_eq!((sum.reals(), sum.metadata().level), (vec![6.0; 3], 2));
+    /// assert_eq!((moved.reals(), moved.metadata().level), (vec![9.0; 3], 1));
+    /// # Ok::<(), bellerophon_ckks::Error>(())
+    /// ```
     fn sum_slots(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext> {
         self.composed("sum_slots", || self.inner_sum(x, self.metadata(x).meta.slots, 1))
     }
@@ -64,9 +75,6 @@ pub trait ComposedOps: CkksOps {
     /// them; one slot in a block of zeros (see [`mask`](Self::mask)) fills the block with stride 1.
     /// Padding counts as zero, which takes a level as for [`inner_sum`](Self::inner_sum), otherwise
     /// none.
-    ///
-    /// # Errors
-    /// As for [`inner_sum`](Self::inner_sum).
     fn replicate(
         &self,
         x: &Self::Ciphertext,
@@ -78,13 +86,8 @@ pub trait ComposedOps: CkksOps {
 
     /// One of the values in every slot, padding included: a mask and a
     /// [`sum_slots`](Self::sum_slots). Takes one level.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Argument`] for padding and beyond, [`ErrorKind::OutOfLevels`], and those
-    /// of [`inner_sum`](Self::inner_sum).
     fn replicate_slot(&self, x: &Self::Ciphertext, slot: usize) -> Result<Self::Ciphertext> {
-        let op = "replicate_slot";
-        self.composed(op, || {
+        self.composed("replicate_slot", || {
             let CiphertextMeta { len, bounds, .. } = self.metadata(x).meta;
             if slot >= len {
                 return Err(error::position(slot, len));
@@ -99,23 +102,14 @@ pub trait ComposedOps: CkksOps {
 
     /// Keeps the slots of the range and makes the others zero, by a product with ones and zeros.
     /// Takes one level; the scale is unchanged.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Argument`] for a reversed range and for slots that the vector does not have,
-    /// [`ErrorKind::OutOfLevels`], and mismatches.
     fn mask(&self, x: &Self::Ciphertext, range: Range<usize>) -> Result<Self::Ciphertext> {
-        let op = "mask";
-        self.composed(op, || masked(self, x, once(range)))
+        self.composed("mask", || masked(self, x, once(range)))
     }
 
     /// Keeps the listed slots and makes the others zero, as [`mask`](Self::mask).
-    ///
-    /// # Errors
-    /// [`ErrorKind::Argument`] for a slot that the vector does not have, and those of
-    /// [`mask`](Self::mask).
     fn mask_slots(&self, x: &Self::Ciphertext, slots: &[usize]) -> Result<Self::Ciphertext> {
-        let (op, most) = ("mask_slots", self.metadata(x).meta.slots);
-        self.composed(op, || match slots.iter().find(|&&slot| slot >= most) {
+        let most = self.metadata(x).meta.slots;
+        self.composed("mask_slots", || match slots.iter().find(|&&slot| slot >= most) {
             Some(&found) => Err(error::slot_out_of_range(found, most)),
             None => masked(self, x, slots.iter().map(|&slot| slot..slot + 1)),
         })
@@ -123,9 +117,6 @@ pub trait ComposedOps: CkksOps {
 
     /// Makes the padding zero, as [`mask`](Self::mask) of the first [`len`](Ciphertext::len) slots.
     /// Takes one level, none without padding. A bootstrap clears padding at no level.
-    ///
-    /// # Errors
-    /// As for [`mask`](Self::mask).
     fn clear_padding(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext> {
         let CiphertextMeta { len, slots, .. } = self.metadata(x).meta;
         self.composed("clear_padding", || match len == slots {
@@ -136,10 +127,7 @@ pub trait ComposedOps: CkksOps {
 
     /// Adds a constant to the padding that brings the middle of its range to `to`: the values are
     /// unchanged. Takes no level. A function of the slots whose domain the padding leaves can then
-    /// be computed; [`polynomial`](CkksOps::polynomial) and all functions here do so by themselves.
-    ///
-    /// # Errors
-    /// [`ErrorKind::NotFinite`], [`ErrorKind::Range`] and mismatches.
+    /// be computed; a polynomial and all functions here do so by themselves.
     fn move_padding(&self, x: &Self::Ciphertext, to: f64) -> Result<Self::Ciphertext> {
         self.composed("move_padding", || padding::moved(self, x, to))
     }
@@ -148,169 +136,12 @@ pub trait ComposedOps: CkksOps {
     /// operand.
     ///
     /// Products of different scales are aligned: see [`mul_add_many`](CkksOps::mul_add_many).
-    ///
-    /// # Errors
-    /// [`ErrorKind::Length`] unless there are as many `y` as `x`, [`ErrorKind::Length`] for
-    /// none, [`ErrorKind::Scale`], and those of [`mul`](CkksOps::mul).
     fn dot(&self, x: &[&Self::Ciphertext], y: &[&Self::Ciphertext]) -> Result<Self::Ciphertext> {
-        let op = "dot";
-        self.composed(op, || {
-            sum::check_lengths(x.len(), y.len()).during(op)?;
+        self.composed("dot", || {
+            check_lengths(x.len(), y.len())?;
             let pairs: Vec<_> = x.iter().copied().zip(y.iter().copied()).collect();
             self.mul_add_many(&pairs, &[], 0.0, None)
         })
-    }
-
-    /// `p(x)` in every slot, real or complex, at the given scale (by default [`Params::scale`]).
-    /// Takes [`Monomial::levels`] levels, and one more if the scale of `x` is far from the divisor
-    /// of its level.
-    ///
-    /// # Errors
-    /// [`ErrorKind::OutOfLevels`], [`ErrorKind::MissingKey`] without a relinearization key,
-    /// [`ErrorKind::Range`] when a term could wrap (state a tighter range, or use the
-    /// [Chebyshev basis](Monomial::to_chebyshev)), and mismatches.
-    fn monomial(
-        &self,
-        x: &Self::Ciphertext,
-        p: &Monomial,
-        scale: Option<f64>,
-    ) -> Result<Self::Ciphertext> {
-        self.composed("monomial", || self.monomial_in(&self.power_basis(x, &[p])?, p, scale))
-    }
-
-    /// Several polynomials of one vector over one domain, with shared powers.
-    ///
-    /// # Errors
-    /// As for [`chebyshev_basis`](CkksOps::chebyshev_basis) and
-    /// [`polynomial`](CkksOps::polynomial).
-    fn polynomials(
-        &self,
-        x: &Self::Ciphertext,
-        polynomials: &[&Polynomial],
-        scale: Option<f64>,
-    ) -> Result<Vec<Self::Ciphertext>> {
-        self.composed("polynomials", || {
-            let powers = self.chebyshev_basis(x, polynomials)?;
-            polynomials.iter().map(|p| self.polynomial_in(&powers, p, scale)).collect()
-        })
-    }
-
-    /// `f(x)` in every slot for a prepared function. Takes [`Approximation::levels`] levels (one
-    /// more if the scale of `x` is far from the primes of its level).
-    ///
-    /// The result is at the default scale, or, for roots by Newton's iteration, near it.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Domain`] when the carried range of the values is not within the domain:
-    /// prepare over a wider domain, or state a tighter range
-    /// ([`assume_range`](CkksOps::assume_range)). [`ErrorKind::Length`] as for
-    /// [`polynomial`](CkksOps::polynomial).
-    /// [`ErrorKind::OutOfLevels`], [`ErrorKind::MissingKey`] without a relinearization key,
-    /// [`ErrorKind::Range`] and mismatches.
-    fn apply(&self, x: &Self::Ciphertext, f: &Approximation) -> Result<Self::Ciphertext> {
-        let op = "apply";
-        self.composed(op, || apply::apply(self, x, f))
-    }
-
-    /// `f(x)` of every value, to an accuracy over the carried range of the values:
-    /// [`Approximation::new`] and [`apply`](Self::apply) at once. For many vectors over one domain,
-    /// prepare once.
-    ///
-    /// # Errors
-    /// Those of both; [`ErrorKind::Domain`] for complex slots.
-    fn function(
-        &self,
-        x: &Self::Ciphertext,
-        f: &Function,
-        accuracy: Accuracy,
-    ) -> Result<Self::Ciphertext> {
-        let op = "function";
-        self.composed(op, || apply::function(self, x, f, accuracy))
-    }
-
-    /// The sign of every slot: within [`Sign::error`] of -1 or 1 for `margin <= |x|`, between them
-    /// for smaller `|x|`. Takes [`Sign::levels`] levels.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Domain`] when the carried range exceeds the radius ([`Sign::new`]
-    /// takes a larger one, [`assume_range`](CkksOps::assume_range) states a smaller range),
-    /// [`ErrorKind::OutOfLevels`], [`ErrorKind::MissingKey`] without a relinearization key, and
-    /// mismatches.
-    fn sign(&self, x: &Self::Ciphertext, sign: &Sign) -> Result<Self::Ciphertext> {
-        self.composed("sign", || compare::sign(self, x, sign))
-    }
-
-    /// 1 where `x >= margin`, 0 where `x <= -margin`, within half of [`Sign::error`], at the cost
-    /// of [`sign`](Self::sign).
-    ///
-    /// # Errors
-    /// As for [`sign`](Self::sign).
-    fn step(&self, x: &Self::Ciphertext, sign: &Sign) -> Result<Self::Ciphertext> {
-        self.composed("step", || compare::step(self, x, sign))
-    }
-
-    /// 1 where `x > y`, 0 where `x < y`, within half of [`Sign::error`] if the two differ by at
-    /// least the margin: the [`step`](Self::step) of `x - y`, whose range must be within the radius
-    /// (1 for numbers of `[0, 1]`).
-    ///
-    /// # Errors
-    /// As for [`sign`](Self::sign).
-    fn greater(
-        &self,
-        x: &Self::Ciphertext,
-        y: &Self::Ciphertext,
-        sign: &Sign,
-    ) -> Result<Self::Ciphertext> {
-        self.composed("greater", || self.step(&self.sub(x, y)?, sign))
-    }
-
-    /// The larger of the two, slot by slot, as `y + (x - y) step(x - y)`, within half of
-    /// [`Sign::magnitude_error`] for all `x` and `y` that differ by at most the radius. Takes one
-    /// level more than [`sign`](Self::sign).
-    ///
-    /// # Errors
-    /// As for [`sign`](Self::sign).
-    fn max(
-        &self,
-        x: &Self::Ciphertext,
-        y: &Self::Ciphertext,
-        sign: &Sign,
-    ) -> Result<Self::Ciphertext> {
-        let op = "max";
-        self.composed(op, || compare::max(self, x, y, sign))
-    }
-
-    /// The smaller of the two, slot by slot, as `-max(-x, -y)`; see [`max`](Self::max).
-    ///
-    /// # Errors
-    /// As for [`sign`](Self::sign).
-    fn min(
-        &self,
-        x: &Self::Ciphertext,
-        y: &Self::Ciphertext,
-        sign: &Sign,
-    ) -> Result<Self::Ciphertext> {
-        self.composed("min", || self.neg(&self.max(&self.neg(x)?, &self.neg(y)?, sign)?))
-    }
-
-    /// `|x|` as `x sign(x)`, within [`Sign::magnitude_error`] everywhere, best with
-    /// [`Sign::for_magnitudes`]. Takes one level more than [`sign`](Self::sign).
-    ///
-    /// # Errors
-    /// As for [`sign`](Self::sign).
-    fn abs(&self, x: &Self::Ciphertext, sign: &Sign) -> Result<Self::Ciphertext> {
-        let op = "abs";
-        self.composed(op, || compare::abs(self, x, sign))
-    }
-
-    /// `max(x, 0)` as `x step(x)`, within half of [`Sign::magnitude_error`] everywhere, best with
-    /// [`Sign::for_magnitudes`]. Takes one level more than [`sign`](Self::sign).
-    ///
-    /// # Errors
-    /// As for [`sign`](Self::sign).
-    fn relu(&self, x: &Self::Ciphertext, sign: &Sign) -> Result<Self::Ciphertext> {
-        let op = "relu";
-        self.composed(op, || compare::relu(self, x, sign))
     }
 }
 

@@ -36,7 +36,7 @@ impl Embedding {
     ///
     /// # Panics
     /// When `max_slots` is not a power of two or exceeds [`MAX_SLOTS`].
-    pub(crate) fn new(max_slots: usize) -> Self {
+    pub fn new(max_slots: usize) -> Self {
         assert!(
             max_slots.is_power_of_two() && max_slots <= MAX_SLOTS,
             "slots: found {max_slots}, need a power of two up to {MAX_SLOTS}"
@@ -57,7 +57,7 @@ impl Embedding {
     }
 
     /// Largest number of slots served.
-    pub(crate) fn max_slots(&self) -> usize {
+    pub fn max_slots(&self) -> usize {
         self.roots.len() + 1
     }
 
@@ -65,7 +65,7 @@ impl Embedding {
     ///
     /// # Panics
     /// When `len` is no such length.
-    pub(crate) fn stage_roots(&self, len: usize) -> &[Complex64] {
+    pub fn stage_roots(&self, len: usize) -> &[Complex64] {
         assert!(
             len.is_power_of_two() && len >= 2 && len <= self.max_slots(),
             "block length: found {len}, need a power of two in 2..={}",
@@ -78,7 +78,7 @@ impl Embedding {
     ///
     /// # Panics
     /// When the length is not a power of two up to [`Self::max_slots`].
-    pub(crate) fn to_slots(&self, values: &mut [Complex64]) {
+    pub fn to_slots(&self, values: &mut [Complex64]) {
         self.check(values.len());
         bit_reverse(values);
         self.stages(values);
@@ -177,13 +177,13 @@ impl Embedding {
 }
 
 /// Reverses the low `log2 n` bits of `index`; `n` is a power of two.
-pub(crate) fn reversed(index: usize, n: usize) -> usize {
+pub fn reversed(index: usize, n: usize) -> usize {
     debug_assert!(n.is_power_of_two() && index < n);
     if n == 1 { 0 } else { index.reverse_bits() >> (usize::BITS - n.trailing_zeros()) }
 }
 
 /// Permutes `values` (a power of two of them) by [`reversed`].
-pub(crate) fn bit_reverse<T>(values: &mut [T]) {
+pub fn bit_reverse<T>(values: &mut [T]) {
     let n = values.len();
     for i in 0..n {
         let j = reversed(i, n);
@@ -203,7 +203,7 @@ fn quarters(block: &mut [Complex64]) -> [&mut [Complex64]; 4] {
 
 /// `exp(2 pi i k / order)` for `k < order`, `order` a multiple of 8, correct to about the last bit:
 /// the angle is first reduced to one octant exactly.
-pub(crate) fn unit_root(k: usize, order: usize) -> Complex64 {
+pub fn unit_root(k: usize, order: usize) -> Complex64 {
     let octant = order / 8;
     let angle = |k: usize| std::f64::consts::TAU * k as f64 / order as f64;
     let (index, rest) = (k / octant, k % octant);

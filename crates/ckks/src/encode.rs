@@ -8,65 +8,19 @@
 //!    times.
 
 #[cfg(doc)]
-use crate::ErrorKind;
-use bellerophon_ring::{Ntt, Poly, Ring, wire::Fingerprint};
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::error::operation;
+use bellerophon_ring::{Ntt, Poly, Result, Ring, wire::Fingerprint};
+use num_complex::Complex64;
 use zeroize::Zeroize;
 
-use crate::{
-    Bounds, Complex64, During, Interval, Params, Result, ciphertext::OfIntegers, error,
-    sparse_slots::Coefficients,
-};
-
-/// A number that a slot holds: `f64` or [`Complex64`].
-pub trait SlotValue: Copy + Send + Sync + sealed::Sealed {
-    /// Whether the type is real.
-    const REAL: bool;
-    /// The value as a complex number.
-    fn to_complex(self) -> Complex64;
-    /// The value of a decoded slot; `f64` drops the imaginary part.
-    fn from_complex(value: Complex64) -> Self;
-    /// Whether the value lies in a range. A real number lies in a disc if its magnitude does. A
-    /// complex number lies in no real range, even with imaginary part zero.
-    fn lies_in(self, range: &Interval) -> bool;
-}
-
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for f64 {}
-    impl Sealed for num_complex::Complex64 {}
-}
-
-impl SlotValue for f64 {
-    const REAL: bool = true;
-
-    fn to_complex(self) -> Complex64 {
-        Complex64::new(self, 0.0)
-    }
-
-    fn from_complex(value: Complex64) -> Self {
-        value.re
-    }
-
-    fn lies_in(self, range: &Interval) -> bool {
-        (range.lo()..=range.hi()).contains(&self)
-    }
-}
-
-impl SlotValue for Complex64 {
-    const REAL: bool = false;
-
-    fn to_complex(self) -> Complex64 {
-        self
-    }
-
-    fn from_complex(value: Complex64) -> Self {
-        value
-    }
-
-    fn lies_in(self, range: &Interval) -> bool {
-        !range.is_real() && self.norm() <= range.bound()
-    }
-}
+use crate::error;
+use crate::interval::{Bounds, Interval};
+use crate::of_integers::OfIntegers;
+use crate::origins::identity;
+use crate::params::Params;
+use crate::slot_value::SlotValue;
+use crate::sparse_slots::Coefficients;
 
 /// An encoded vector: a polynomial in NTT form with its scale.
 #[derive(Clone, PartialEq)]
@@ -84,32 +38,52 @@ pub struct Plaintext {
     pub(crate) declared: bool,
     /// Whether the values are integers.
     pub(crate) integers: OfIntegers,
+    /// Two words that are the same for the same values at the same scale.
+    pub(crate) identity: [u64; 2],
 }
 
 impl Plaintext {
+    /// The plaintext as an encoding of integers below a modulus.
+    #[doc(hidden)]
+    pub fn of_integers(mut self, modulus: usize) -> Self {
+        self.integers = OfIntegers(Some(modulus));
+        self
+    }
+
     /// The polynomial.
     pub fn poly(&self) -> &Poly<Ntt> {
         &self.poly
     }
 
     /// The scale: the factor of the message.
-    pub(crate) fn scale(&self) -> f64 {
+    pub fn scale(&self) -> f64 {
         self.scale
     }
 
     /// Number of limbs.
-    pub(crate) fn limbs(&self) -> usize {
+    pub fn limbs(&self) -> usize {
         self.poly.limbs()
     }
 
     /// The level of ciphertexts with this number of limbs.
-    pub(crate) fn level(&self) -> usize {
+    pub fn level(&self) -> usize {
         self.level
     }
 
+    /// Number of values.
+    #[expect(clippy::len_without_is_empty, reason = "a plaintext has at least one value")]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Number of slots that the vector fills, a power of two.
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
     /// The ranges of the values and of the padding.
-    #[cfg(test)]
-    pub(crate) fn bounds(&self) -> &Bounds {
+    #[doc(hidden)]
+    pub fn bounds(&self) -> &Bounds {
         &self.bounds
     }
 }
@@ -181,29 +155,30 @@ impl Encoder {
         scale: f64,
         limbs: usize,
     ) -> Result<Plaintext> {
-        let op = "encode";
-        // Check range, slots, scale and level. The metadata depends on the range, not on the
-        // values.
-        let level = self.params.check_limbs(limbs).during(op)?;
-        let metadata =
-            self.params.rules().encoded((values, range), slots, scale, level).during(op)?;
-        let bounds = metadata.meta.bounds;
-        let bound = bounds.values.bound() * scale;
-        // Steps 1 to 3: integer coefficients of the slots.
-        let coefficients = self.coefficients(values, slots, scale, bound);
-        // Step 4: place them and transform: a small NTT, replicated.
-        let poly = self.params.sparse().forward(&coefficients, limbs);
-        Ok(Plaintext {
-            poly,
-            scale,
-            slots,
-            len: values.len(),
-            level,
-            bounds,
-            magnitude: magnitude(bound, crate::noise::ENCODING),
-            fingerprint: self.params.lattice().fingerprint(),
-            declared: true,
-            integers: OfIntegers(None),
+        operation("encode_in", || {
+            // Check range, slots, scale and level. The metadata depends on the range, not on the
+            // values.
+            let level = self.params.check_limbs(limbs)?;
+            let metadata = self.params.rules().encoded((values, range), slots, scale, level)?;
+            let bounds = metadata.meta.bounds;
+            let bound = bounds.values.bound() * scale;
+            // Steps 1 to 3: integer coefficients of the slots.
+            let coefficients = self.coefficients(values, slots, scale, bound);
+            // Step 4: place them and transform: a small NTT, replicated.
+            let poly = self.params.sparse().forward(&coefficients, limbs);
+            Ok(Plaintext {
+                poly,
+                identity: identity(values, slots, scale),
+                scale,
+                slots,
+                len: values.len(),
+                level,
+                bounds,
+                magnitude: magnitude(bound, crate::noise::ENCODING),
+                fingerprint: self.params.lattice().fingerprint(),
+                declared: true,
+                integers: OfIntegers(None),
+            })
         })
     }
 
@@ -222,15 +197,17 @@ impl Encoder {
         slots: usize,
         level: usize,
     ) -> Result<Plaintext> {
-        self.params.check_level(level).during("encode a factor")?;
-        let limbs = self.params.limbs_at(level);
-        self.encode_in(values, range, slots, self.params.divisor(level), limbs)
+        operation("encode_factor", || {
+            self.params.check_level(level)?;
+            let limbs = self.params.limbs_at(level);
+            self.encode_in(values, range, slots, self.params.divisor(level), limbs)
+        })
     }
 
     /// Encodes constants of a program. Their range follows from the constants themselves, which
     /// reveals nothing as long as results leave the server only as declared
     /// ([`Evaluator::publish`](crate::Evaluator::publish)).
-    pub(crate) fn encode_constants<T: SlotValue>(
+    pub fn encode_constants<T: SlotValue>(
         &self,
         constants: &[T],
         slots: usize,
@@ -243,7 +220,7 @@ impl Encoder {
     }
 
     /// As [`encode_constants`](Self::encode_constants) for a factor at `level`.
-    pub(crate) fn constant_factor<T: SlotValue>(
+    pub fn constant_factor<T: SlotValue>(
         &self,
         constants: &[T],
         slots: usize,
@@ -256,18 +233,13 @@ impl Encoder {
 
     /// The polynomial of one value per slot at the given scale, modulo the first `limbs` primes and
     /// then the special primes.
-    pub(crate) fn encode_extended(
-        &self,
-        values: &[Complex64],
-        scale: f64,
-        limbs: usize,
-    ) -> Poly<Ntt> {
+    pub fn encode_extended(&self, values: &[Complex64], scale: f64, limbs: usize) -> Poly<Ntt> {
         let coefficients = self.factor_coefficients(values, scale);
         self.params.sparse().forward_extended(self.params.sparse_special(), coefficients, limbs)
     }
 
     /// The coefficients that [`encode_extended`](Self::encode_extended) transforms.
-    pub(crate) fn factor_coefficients(&self, values: &[Complex64], scale: f64) -> Coefficients {
+    pub fn factor_coefficients(&self, values: &[Complex64], scale: f64) -> Coefficients {
         let bound = values.iter().map(|z| z.norm()).fold(0.0, f64::max) * scale;
         self.coefficients(values, values.len(), scale, bound)
     }
@@ -308,16 +280,18 @@ impl Encoder {
     /// `mlwe::ErrorKind::ParamsMismatch`; [`ErrorKind::Complex`] for reals from values that
     /// may be complex.
     pub fn decode<T: SlotValue>(&self, plaintext: &Plaintext) -> Result<Vec<T>> {
-        check_type::<T>(&plaintext.bounds).during("decode")?;
-        let mut slots = self.decode_slots(plaintext)?;
-        let values = slots[..plaintext.len].iter().map(|&z| T::from_complex(z)).collect();
-        wipe(&mut slots);
-        Ok(values)
+        operation("decode", || {
+            check_type::<T>(&plaintext.bounds)?;
+            let mut slots = self.decode_slots(plaintext)?;
+            let values = slots[..plaintext.len].iter().map(|&z| T::from_complex(z)).collect();
+            wipe(&mut slots);
+            Ok(values)
+        })
     }
 
     /// As [`decode`](Self::decode) for all slots of the period, padding included.
     pub fn decode_slots(&self, plaintext: &Plaintext) -> Result<Vec<Complex64>> {
-        self.params.check(plaintext.fingerprint).during("decode")?;
+        self.params.check(plaintext.fingerprint)?;
         // Step 1: the inverse NTT over the lowest level that holds the coefficients.
         let level = level_for(&self.params, plaintext.magnitude);
         let limbs = self.params.limbs_at(level).min(plaintext.limbs());
@@ -345,12 +319,12 @@ impl Encoder {
 
 /// A bound on the coefficients of a phase. Coefficients of a message are at most its largest slot
 /// times the scale, coefficients of the noise stay within 16 standard deviations.
-pub(crate) fn magnitude(message: f64, variance: f64) -> f64 {
+pub fn magnitude(message: f64, variance: f64) -> f64 {
     message + crate::noise::LARGEST * variance.sqrt()
 }
 
 /// The lowest level that holds integers up to `magnitude` of either sign, with one spare bit.
-pub(crate) fn level_for(params: &Params, magnitude: f64) -> usize {
+pub fn level_for(params: &Params, magnitude: f64) -> usize {
     // One bit for the sign, one to spare.
     let need = magnitude.log2() + 2.0;
     let fits = |&level: &usize| params.log2_modulus(params.limbs_at(level)) >= need;
@@ -401,7 +375,7 @@ impl<'r> Centred<'r> {
 /// [`f64::round_ties_even`] without a library call, which the standard function is on targets that
 /// have no rounding instruction. Between `2^52` and `2^53` the floating-point numbers are the
 /// integers, so the addition rounds.
-pub(crate) fn round_ties_even(x: f64) -> f64 {
+pub fn round_ties_even(x: f64) -> f64 {
     let large = 2f64.powi(52);
     let shift = large.copysign(x);
     if x.abs() < large { x + shift - shift } else { x }
@@ -417,7 +391,7 @@ fn wipe(values: &mut [Complex64]) {
 }
 
 /// Refuses empty vectors, vectors above `slots`, and values that are not finite.
-pub(crate) fn check_values<T: SlotValue>(values: &[T], slots: usize) -> Result<()> {
+pub fn check_values<T: SlotValue>(values: &[T], slots: usize) -> Result<()> {
     if values.is_empty() {
         return Err(error::no_values());
     }
@@ -434,7 +408,7 @@ pub(crate) fn check_values<T: SlotValue>(values: &[T], slots: usize) -> Result<(
 }
 
 /// Refuses reals where values may be complex; `f64` would drop their imaginary parts.
-pub(crate) fn check_type<T: SlotValue>(bounds: &Bounds) -> Result<()> {
+pub fn check_type<T: SlotValue>(bounds: &Bounds) -> Result<()> {
     if T::REAL && !bounds.values.is_real() {
         return Err(error::complex_values());
     }
@@ -442,7 +416,7 @@ pub(crate) fn check_type<T: SlotValue>(bounds: &Bounds) -> Result<()> {
 }
 
 /// Refuses a number that is NaN or infinite, without repeating it.
-pub(crate) fn check_number<T: SlotValue>(what: &'static str, number: T) -> Result<()> {
+pub fn check_number<T: SlotValue>(what: &'static str, number: T) -> Result<()> {
     match number.to_complex().is_finite() {
         true => Ok(()),
         false => Err(error::not_a_number(what)),
@@ -450,7 +424,7 @@ pub(crate) fn check_number<T: SlotValue>(what: &'static str, number: T) -> Resul
 }
 
 /// Refuses values outside a range, without repeating them.
-pub(crate) fn check_range<T: SlotValue>(values: &[T], range: &Interval) -> Result<()> {
+pub fn check_range<T: SlotValue>(values: &[T], range: &Interval) -> Result<()> {
     match values.iter().position(|value| !value.lies_in(range)) {
         Some(index) => {
             let (count, lo, hi) = (values.len(), range.lo(), range.hi());
@@ -462,7 +436,7 @@ pub(crate) fn check_range<T: SlotValue>(values: &[T], range: &Interval) -> Resul
 
 /// The smallest range that contains some constants of a program. Not for values to be encrypted:
 /// the range would reveal them.
-pub(crate) fn constants_range<T: SlotValue>(constants: &[T], slots: usize) -> Result<Interval> {
+pub fn constants_range<T: SlotValue>(constants: &[T], slots: usize) -> Result<Interval> {
     check_values(constants, slots)?;
     let complex = constants.iter().map(|c| c.to_complex());
     if T::REAL {
@@ -474,7 +448,7 @@ pub(crate) fn constants_range<T: SlotValue>(constants: &[T], slots: usize) -> Re
 }
 
 /// Refuses scales that are not positive and finite.
-pub(crate) fn check_scale(scale: f64) -> Result<()> {
+pub fn check_scale(scale: f64) -> Result<()> {
     if !(scale > 0.0 && scale.is_finite()) {
         return Err(error::scale(scale));
     }

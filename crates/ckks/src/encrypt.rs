@@ -1,17 +1,19 @@
 //! Encryption and decryption of encoded vectors.
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use bellerophon_mlwe::{self as mlwe, PublicKey, SecretKey};
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::Result;
 use rand::CryptoRng;
 
-use crate::{
-    Bounds, Ciphertext, CiphertextMeta, During, Encoder, Metadata, Params, Plaintext, Result,
-    SlotValue,
-    ciphertext::OfIntegers,
-    encode::{check_type, level_for, magnitude},
-    error,
-};
+use crate::ciphertext::{Ciphertext, CiphertextMeta};
+use crate::encode::{Encoder, Plaintext, check_type, level_for, magnitude};
+use crate::error;
+use crate::interval::Bounds;
+use crate::metadata::Metadata;
+use crate::of_integers::OfIntegers;
+use crate::params::Params;
+use crate::slot_value::SlotValue;
 
 /// A secret-key encryption with its mask as a seed: half the serialized size.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,7 +22,8 @@ pub struct SeededCiphertext {
     pub inner: mlwe::SeededCiphertext,
     /// The metadata of the message.
     pub meta: CiphertextMeta,
-    pub(crate) integers: OfIntegers,
+    /// Whether the values are integers below a modulus.
+    pub integers: OfIntegers,
 }
 
 impl SeededCiphertext {
@@ -42,13 +45,12 @@ impl SeededCiphertext {
 /// Refuses plaintexts of other parameters, and plaintexts from a decryption: their range follows
 /// from the operations of a server and was not declared by the client.
 fn check(params: &Params, plaintext: &Plaintext) -> Result<()> {
-    let op = "encrypt";
-    params.check(plaintext.fingerprint).during(op)?;
+    params.check(plaintext.fingerprint)?;
     if plaintext.declared {
         return Ok(());
     }
     let needed = "a range of your own: decode the plaintext and encode its values in that range";
-    Err(error::declaration("range", needed).during(op))
+    Err(error::declaration("range", needed))
 }
 
 /// Refuses encryptions whose noise exceeds half of the width of the declared range: the middle of
@@ -58,7 +60,7 @@ fn check_width(fresh: &Metadata) -> Result<()> {
     let (noise, width) = (fresh.noise(), values.hi() - values.lo());
     if width > 0.0 && noise > 0.5 * width {
         let what = "the declared range has a width of";
-        return Err(error::lost_in_noise(what, noise, width).during("encrypt"));
+        return Err(error::lost_in_noise(what, noise, width));
     }
     Ok(())
 }
@@ -90,7 +92,7 @@ pub fn encrypt<R: CryptoRng + ?Sized>(
     rng: &mut R,
 ) -> Result<Ciphertext> {
     check(params, plaintext)?;
-    params.check(key.params().fingerprint()).during("encrypt")?;
+    params.check(key.params().fingerprint())?;
     let fresh = params.rules().encrypted_secret(&plaintext.metadata());
     check_width(&fresh)?;
     let fresh = Ciphertext::fresh(params, key.encrypt(&plaintext.poly, rng)?, fresh.meta)?;
@@ -105,7 +107,7 @@ pub fn encrypt_seeded<R: CryptoRng + ?Sized>(
     rng: &mut R,
 ) -> Result<SeededCiphertext> {
     check(params, plaintext)?;
-    params.check(key.params().fingerprint()).during("encrypt")?;
+    params.check(key.params().fingerprint())?;
     let fresh = params.rules().encrypted_secret(&plaintext.metadata());
     check_width(&fresh)?;
     let seeded = SeededCiphertext::new(key.encrypt_seeded(&plaintext.poly, rng)?, fresh.meta);
@@ -148,13 +150,13 @@ pub fn decrypt(params: &Params, ciphertext: &Ciphertext, key: &SecretKey) -> Res
 }
 
 /// The phase as an encoded vector, for coefficients of at most `magnitude`.
-pub(crate) fn decrypt_up_to(
+pub fn decrypt_up_to(
     params: &Params,
     ciphertext: &Ciphertext,
     magnitude: f64,
     key: &SecretKey,
 ) -> Result<Plaintext> {
-    params.check(ciphertext.inner.ident().fingerprint).during("decrypt")?;
+    params.check(ciphertext.inner.ident().fingerprint)?;
     let CiphertextMeta { scale, slots, len, bounds, .. } = ciphertext.meta;
     // The lowest level that holds the phase suffices: drop the other limbs before the inner
     // product.
@@ -168,6 +170,8 @@ pub(crate) fn decrypt_up_to(
     let poly = (*phase).clone();
     // Nobody declared this range: it must not be encrypted again as if it were public.
     let (declared, integers) = (false, OfIntegers(None));
+    let limb = poly.limb(0);
+    let identity = [limb[0], limb[limb.len() - 1]];
     Ok(Plaintext {
         poly,
         scale,
@@ -179,6 +183,7 @@ pub(crate) fn decrypt_up_to(
         fingerprint,
         declared,
         integers,
+        identity,
     })
 }
 
@@ -193,7 +198,7 @@ pub fn decrypt_values<T: SlotValue>(
     ciphertext: &Ciphertext,
     key: &SecretKey,
 ) -> Result<Vec<T>> {
-    check_noise(&ciphertext.metadata()).during("decrypt")?;
+    check_noise(&ciphertext.metadata())?;
     decrypt_noisy(params, ciphertext, key)
 }
 
@@ -206,7 +211,7 @@ pub fn decrypt_noisy<T: SlotValue>(
     ciphertext: &Ciphertext,
     key: &SecretKey,
 ) -> Result<Vec<T>> {
-    check_type::<T>(&ciphertext.meta.bounds).during("decrypt")?;
+    check_type::<T>(&ciphertext.meta.bounds)?;
     Encoder::new(params).decode(&decrypt(params, ciphertext, key)?)
 }
 

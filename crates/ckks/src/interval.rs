@@ -1,8 +1,10 @@
 //! Value ranges and interval arithmetic. Every ciphertext carries the ranges of its slots.
 
 #[cfg(doc)]
-use crate::ErrorKind;
-use crate::{Result, error};
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::Result;
+
+use crate::error;
 
 /// A set of numbers that contains every slot of a vector: a real interval `[lo, hi]`, or, for
 /// complex slots, the disc `|z| <= hi` (then `lo = -hi`).
@@ -51,12 +53,12 @@ impl Interval {
     }
 
     /// The interval between two reals, in any order.
-    pub(crate) fn between(a: f64, b: f64) -> Self {
+    pub fn between(a: f64, b: f64) -> Self {
         Self { lo: a.min(b), hi: a.max(b), complex: false }
     }
 
     /// The interval with both ends moved outwards by `error`.
-    pub(crate) fn widened(&self, error: f64) -> Self {
+    pub fn widened(&self, error: f64) -> Self {
         Self { lo: self.lo - error, hi: self.hi + error, ..*self }
     }
 
@@ -94,7 +96,7 @@ impl Interval {
     }
 
     /// The smallest interval that contains both.
-    pub(crate) fn hull(&self, other: &Self) -> Self {
+    pub fn hull(&self, other: &Self) -> Self {
         // The hull with a disc is a disc around 0.
         if self.complex || other.complex {
             return Self::disc(self.bound().max(other.bound()));
@@ -103,7 +105,7 @@ impl Interval {
     }
 
     /// `x + y`.
-    pub(crate) fn add(&self, other: &Self) -> Self {
+    pub fn add(&self, other: &Self) -> Self {
         if self.complex || other.complex {
             return Self::disc(self.bound() + other.bound());
         }
@@ -111,17 +113,17 @@ impl Interval {
     }
 
     /// `-x`.
-    pub(crate) fn neg(&self) -> Self {
+    pub fn neg(&self) -> Self {
         Self { lo: -self.hi, hi: -self.lo, complex: self.complex }
     }
 
     /// `x - y`.
-    pub(crate) fn sub(&self, other: &Self) -> Self {
+    pub fn sub(&self, other: &Self) -> Self {
         self.add(&other.neg())
     }
 
     /// `x y`.
-    pub(crate) fn mul(&self, other: &Self) -> Self {
+    pub fn mul(&self, other: &Self) -> Self {
         if self.complex || other.complex {
             return Self::disc(self.bound() * other.bound());
         }
@@ -135,7 +137,7 @@ impl Interval {
     }
 
     /// `x^2`, which is never negative for a real `x`.
-    pub(crate) fn square(&self) -> Self {
+    pub fn square(&self) -> Self {
         let top = self.bound() * self.bound();
         if self.complex {
             return Self::disc(top);
@@ -151,7 +153,7 @@ impl Interval {
     }
 
     /// `c x` for a real constant.
-    pub(crate) fn scale(&self, c: f64) -> Self {
+    pub fn scale(&self, c: f64) -> Self {
         // A negative constant swaps the ends.
         let (a, b) = (c * self.lo, c * self.hi);
         Self { lo: a.min(b), hi: a.max(b), complex: self.complex }
@@ -163,7 +165,7 @@ impl Interval {
     }
 
     /// The disc of the same bound.
-    pub(crate) fn as_complex(&self) -> Self {
+    pub fn as_complex(&self) -> Self {
         Self::disc(self.bound())
     }
 }
@@ -212,7 +214,7 @@ impl Bounds {
     }
 
     /// Applies an operation of two operands to both ranges.
-    pub(crate) fn zip(&self, other: &Self, f: impl Fn(&Interval, &Interval) -> Interval) -> Self {
+    pub fn zip(&self, other: &Self, f: impl Fn(&Interval, &Interval) -> Interval) -> Self {
         Self { values: f(&self.values, &other.values), padding: f(&self.padding, &other.padding) }
     }
 
@@ -222,12 +224,30 @@ impl Bounds {
     }
 }
 
+/// The excess of a range over the domain that passes for rounding, in units of the domain's width.
+const SLACK: f64 = 1e-9;
+
+/// Refuses ranges of values or of padding that leave the domain.
+pub fn check_domain(bounds: &Bounds, lo: f64, hi: f64) -> Result<()> {
+    let slack = SLACK * (hi - lo);
+    let domain = Interval::real(lo - slack, hi + slack)?;
+    for (what, range) in [("values", &bounds.values), ("padding", &bounds.padding)] {
+        if !domain.contains(range) {
+            let complex = !range.is_real();
+            let (found_lo, found_hi) = (range.lo(), range.hi());
+            return Err(error::outside_domain(what, found_lo, found_hi, complex, lo, hi));
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::ErrorKind;
-    use crate::error::refusal;
+    use bellerophon_ring::ErrorKind;
+    use bellerophon_ring::error::refusal;
     use proptest::prelude::*;
+
+    use super::*;
 
     #[test]
     fn refuses_what_is_no_interval() {

@@ -1,19 +1,20 @@
 //! Evaluation keys: which keys a program requests, and the keys themselves.
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use std::{collections::BTreeMap, fmt, ops::Add, sync::Arc};
 
 use bellerophon_mlwe::{
     GaloisKey, GaloisKeys, GaloisSource, KeyId, RankHoistedKeys, RelinKeys, SecretKey,
 };
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
 use bellerophon_ring::{
-    PackedPoly, Ring,
+    Error, PackedPoly, Result, Ring,
     wire::{Fingerprint, Packed},
 };
 use rand::CryptoRng;
 
-use crate::{During, Error, Params, Result, error};
+use crate::error;
+use crate::params::Params;
 
 /// Bytes of the seed from which the masks of a key are expanded.
 const SEED_BYTES: usize = 32;
@@ -94,7 +95,7 @@ impl KeyLevels {
 
     /// The same keys with levels lowered to at most `level`.
     #[must_use]
-    pub(crate) fn up_to(mut self, level: usize) -> Self {
+    pub fn up_to(mut self, level: usize) -> Self {
         let all = [&mut self.relinearization, &mut self.conjugation, &mut self.hoisted];
         let all = all.into_iter().flatten().chain(self.rotations.values_mut());
         all.for_each(|present| *present = level.min(*present));
@@ -102,10 +103,10 @@ impl KeyLevels {
     }
 
     /// `Err` for a level that the parameters do not have.
-    pub(crate) fn check(&self, params: &Params) -> Result<()> {
+    pub fn check(&self, params: &Params) -> Result<()> {
         let all = [self.relinearization, self.conjugation, self.hoisted];
         let mut levels = all.into_iter().flatten().chain(self.rotations.values().copied());
-        levels.try_for_each(|level| params.check_level(level).during("check a key request"))
+        levels.try_for_each(|level| params.check_level(level))
     }
 
     /// Exponents of the automorphisms, with the highest level of each.
@@ -139,7 +140,7 @@ impl KeyLevels {
     /// keys.
     ///
     /// # Errors
-    /// [`ErrorKind::Level`](crate::ErrorKind::Level) for keys above the levels of
+    /// [`ErrorKind::Level`] for keys above the levels of
     /// `params`; those of [`RankHoistedKeys::choose`].
     pub fn sizes(&self, params: &Params) -> Result<KeySizes> {
         // A switching key has a row for each digit and each component of the secret.
@@ -152,9 +153,7 @@ impl KeyLevels {
         };
         let automorphisms = self.automorphisms(params);
         let levels = automorphisms.values().chain(&self.relinearization).chain(&self.hoisted);
-        levels
-            .into_iter()
-            .try_for_each(|&level| params.check_level(level).during("compute key sizes"))?;
+        levels.into_iter().try_for_each(|&level| params.check_level(level))?;
 
         // Step 1: the relinearization keys.
         let products = match self.relinearization {
@@ -201,7 +200,7 @@ pub struct KeySizes {
 
 impl KeySizes {
     /// The size of `rows` rows over a ring, each with one body and `masks` masks, with one seed.
-    pub(crate) fn of_rows(rows: usize, masks: usize, ring: &Ring) -> Self {
+    pub fn of_rows(rows: usize, masks: usize, ring: &Ring) -> Self {
         Self {
             transit: SEED_BYTES + rows * Packed::polys_len(ring, 1),
             memory: rows * (1 + masks) * PackedPoly::bytes_over(ring),
@@ -269,14 +268,13 @@ impl EvaluationKeys {
         rng: &mut R,
         mut made: impl FnMut() -> Result<()>,
     ) -> Result<Self> {
-        let op = "generate evaluation keys";
-        params.check(secret.params().fingerprint()).during(op)?;
+        params.check(secret.params().fingerprint())?;
         let mut keys = Self::none(params, secret.id());
 
         // Step 1: choose the temporary rank, so that an error is returned before any key
         // generation.
         let hoisted = spec.hoisted.map(|level| {
-            params.check_level(level).during(op)?;
+            params.check_level(level)?;
             let limbs = params.limbs_at(level);
             Ok::<_, Error>((limbs, RankHoistedKeys::choose(params.lattice(), limbs)?))
         });
@@ -284,7 +282,7 @@ impl EvaluationKeys {
 
         // Step 2: the relinearization keys.
         if let Some(level) = spec.relinearization {
-            params.check_level(level).during(op)?;
+            params.check_level(level)?;
             let limbs = params.limbs_at(level);
             let key = RelinKeys::generate(params.relin_strategy(), secret, limbs, rng);
             keys.insert_relinearization(key?)?;
@@ -293,7 +291,7 @@ impl EvaluationKeys {
 
         // Step 3: a Galois key for each rotation step and for the conjugation.
         for (exponent, level) in spec.automorphisms(params) {
-            params.check_level(level).during(op)?;
+            params.check_level(level)?;
             let limbs = params.limbs_at(level);
             let key = GaloisKey::generate(secret, exponent, limbs, rng);
             keys.insert_galois(key?)?;
@@ -316,14 +314,14 @@ impl EvaluationKeys {
     /// `mlwe::ErrorKind::ParamsMismatch`, `mlwe::ErrorKind::KeyMismatch`, and
     /// [`ErrorKind::ParamsMismatch`] for keys of another strategy than [`Params::relin_strategy`].
     pub fn insert_relinearization(&mut self, key: impl Into<Arc<RelinKeys>>) -> Result<()> {
-        let (op, key) = ("add relinearization keys", key.into());
+        let key = key.into();
         // The secret that products are switched to must be that of this set.
         let from = key.cross().shape().from;
-        self.params.check(from.fingerprint).during(op)?;
+        self.params.check(from.fingerprint)?;
         if from.key != self.secret {
-            return Err(bellerophon_mlwe::error::key_mismatch(from.key, self.secret).during(op));
+            return Err(bellerophon_mlwe::error::key_mismatch(from.key, self.secret));
         }
-        self.params.check_relin_strategy(key.strategy()).during(op)?;
+        self.params.check_relin_strategy(key.strategy())?;
         if self
             .relinearization
             .as_ref()
@@ -380,11 +378,11 @@ impl EvaluationKeys {
     /// `mlwe::ErrorKind::ParamsMismatch`, `mlwe::ErrorKind::KeyMismatch`, and
     /// [`ErrorKind::MissingKey`] unless every power of two has its key.
     pub fn insert_hoisted(&mut self, keys: impl Into<Arc<RankHoistedKeys>>) -> Result<()> {
-        let (op, keys) = ("add keys of hoisted rotations", keys.into());
+        let keys = keys.into();
         let to = keys.down().key().shape().to;
-        self.params.check(to.fingerprint).during(op)?;
+        self.params.check(to.fingerprint)?;
         if to.key != self.secret {
-            return Err(bellerophon_mlwe::error::key_mismatch(to.key, self.secret).during(op));
+            return Err(bellerophon_mlwe::error::key_mismatch(to.key, self.secret));
         }
         // A rotation may need any of the powers of two.
         let limbs = keys.down().key().shape().limbs;
@@ -394,8 +392,7 @@ impl EvaluationKeys {
             return Err(error::missing_key(
                 "complete set of power-of-two rotation keys",
                 Some(level),
-            )
-            .during(op));
+            ));
         }
         if self.hoisted.as_ref().is_none_or(|present| present.down().key().shape().limbs < limbs) {
             self.hoisted = Some(keys);
@@ -404,11 +401,10 @@ impl EvaluationKeys {
     }
 
     fn check(&self, shape: &bellerophon_mlwe::SwitchKeyInfo) -> Result<()> {
-        let op = "add an evaluation key";
-        self.params.check(shape.to.fingerprint).during(op)?;
+        self.params.check(shape.to.fingerprint)?;
         for key in [shape.from.key, shape.to.key] {
             if key != self.secret {
-                return Err(bellerophon_mlwe::error::key_mismatch(key, self.secret).during(op));
+                return Err(bellerophon_mlwe::error::key_mismatch(key, self.secret));
             }
         }
         Ok(())
@@ -420,7 +416,7 @@ impl EvaluationKeys {
     }
 
     /// Fingerprint of the parameters.
-    pub(crate) fn fingerprint(&self) -> Fingerprint {
+    pub fn fingerprint(&self) -> Fingerprint {
         self.params.lattice().fingerprint()
     }
 
@@ -457,7 +453,7 @@ impl EvaluationKeys {
     }
 
     /// The relinearization keys for products of `limbs` limbs.
-    pub(crate) fn relinearization(&self, limbs: usize) -> Result<&RelinKeys> {
+    pub fn relinearization(&self, limbs: usize) -> Result<&RelinKeys> {
         // A key serves its own level and all levels below.
         let level = self.params.level_at(limbs);
         self.relinearization
@@ -467,7 +463,7 @@ impl EvaluationKeys {
     }
 
     /// The key of the conjugation.
-    pub(crate) fn conjugation(&self, limbs: usize) -> Result<Arc<GaloisKey>> {
+    pub fn conjugation(&self, limbs: usize) -> Result<Arc<GaloisKey>> {
         let exponent = self.params.conjugation_exponent();
         if !self.galois.covers(exponent, limbs) {
             let level = Some(self.params.level_at(limbs));
@@ -478,7 +474,7 @@ impl EvaluationKeys {
 
     /// The rotations of a vector of `slots` slots for which there are keys at this level: step in
     /// `[1, slots)` to exponent.
-    pub(crate) fn rotations(&self, slots: usize, limbs: usize) -> BTreeMap<usize, usize> {
+    pub fn rotations(&self, slots: usize, limbs: usize) -> BTreeMap<usize, usize> {
         // A vector of fewer slots repeats itself: steps that agree modulo `slots` are the same.
         let usable = self
             .steps

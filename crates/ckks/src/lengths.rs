@@ -1,11 +1,41 @@
-//! Numbers of values, padding and repetition: the rules of the [crate](crate#lengths-and-padding).
+//! Numbers of values, padding and repetition.
+//!
+//! A vector of `n` values has the next power of two of slots, unless it is encoded in more. Its
+//! slots repeat over the ring. The slots behind the values are *padding*, zero after encryption.
+//! - Slotwise operations act on padding as on values: `x + 1` makes it 1, `2 x` and `x y` leave
+//!   zeros. A polynomial whose domain it leaves moves it there first.
+//! - Bootstraps make it zero, and so do products with values or masks:
+//!   [`mul_values`](crate::CkksOps::mul_values), [`mask`](crate::ComposedOps::mask),
+//!   [`clear_padding`](crate::ComposedOps::clear_padding).
+//! - Rotations move slots: padding becomes values, values become padding.
+//! - Reductions take the values alone: [`sum_slots`](crate::ComposedOps::sum_slots),
+//!   [`inner_sum`](crate::ComposedOps::inner_sum), [`replicate`](crate::ComposedOps::replicate),
+//!   [`replicate_slot`](crate::ComposedOps::replicate_slot), and the statistics and matrices of
+//!   `bellerophon_circuits`.
+//! - Linear transforms act on all slots: the columns behind the values multiply the padding.
+//! - Operands of unequal length are refused ([`ErrorKind::Length`](crate::ErrorKind::Length)): two
+//!   vectors, or a vector and values.
+//! - Nothing is repeated unless asked for: [`broadcast`](crate::Vectors::broadcast) repeats values,
+//!   [`repeated`](crate::Vectors::repeated) slots.
+//! - One number for all values is a scalar: [`add_scalar`](crate::CkksOps::add_scalar),
+//!   [`mul_scalar`](crate::CkksOps::mul_scalar).
+//! - [`with_len`](crate::CkksOps::with_len) makes padding into values, or values into padding.
+//!
+//! [`Bounds::padding`] carries the range of the padding. A reduction uses padding as it is if that
+//! is [known to be zero](Bounds::padding_is_zero) up to noise. Otherwise it clears the padding
+//! first, which takes one level; with no level left it returns `ErrorKind::Length`.
 
-use crate::{Bounds, CiphertextMeta, Interval, Plaintext, Result, error};
+use bellerophon_ring::Result;
+
+use crate::ciphertext::CiphertextMeta;
+use crate::encode::Plaintext;
+use crate::error;
+use crate::interval::{Bounds, Interval};
 
 /// Slots, length and ranges of the result of a slotwise operation on two vectors of equal length.
 ///
 /// A vector of fewer slots repeats against one of more slots. Its repetitions then meet padding.
-pub(crate) fn pair(
+pub fn pair(
     x: &CiphertextMeta,
     y: &CiphertextMeta,
     f: impl Fn(&Interval, &Interval) -> Interval,
@@ -21,7 +51,7 @@ pub(crate) fn pair(
 }
 
 /// Refuses operands of unequal numbers of values.
-pub(crate) fn check_len(left: usize, right: usize) -> Result<()> {
+pub fn check_len(left: usize, right: usize) -> Result<()> {
     if left != right {
         return Err(error::length_mismatch(left, right));
     }
@@ -31,7 +61,7 @@ pub(crate) fn check_len(left: usize, right: usize) -> Result<()> {
 impl CiphertextMeta {
     /// The metadata with the exact value of every slot in `range`, and the same noise on top.
     /// Padding that is known to be zero stays known to be zero if the range contains 0.
-    pub(crate) fn within(mut self, range: Interval) -> Self {
+    pub fn within(mut self, range: Interval) -> Self {
         // Without padding, the bounds carry the range of the values twice.
         let zero = self.len < self.slots
             && self.bounds.padding_is_zero()
@@ -42,19 +72,18 @@ impl CiphertextMeta {
     }
 
     /// The metadata with zeros, up to noise, in the padding.
-    pub(crate) fn with_zero_padding(mut self) -> Self {
+    pub fn with_zero_padding(mut self) -> Self {
         self.bounds = Bounds::padded(self.bounds.values, self.len < self.slots);
         self
     }
 
     /// The metadata with the first `len` slots as the values.
-    pub(crate) fn with_len(mut self, len: usize) -> Result<Self> {
-        let op = "with_len";
+    pub fn with_len(mut self, len: usize) -> Result<Self> {
         if len == 0 {
-            return Err(error::no_values().during(op));
+            return Err(error::no_values());
         }
         if len > self.slots {
-            return Err(error::too_many_values(len, self.slots).during(op));
+            return Err(error::too_many_values(len, self.slots));
         }
         if len > self.len {
             // Some padding becomes values.
@@ -74,8 +103,7 @@ impl CiphertextMeta {
     }
 
     /// The metadata of a vector without padding that is repeated to `len` values.
-    pub(crate) fn broadcast(self, len: usize, most: usize) -> Result<Self> {
-        let op = "broadcast";
+    pub fn broadcast(self, len: usize, most: usize) -> Result<Self> {
         let Self { slots, len: found, .. } = self;
         if found != slots {
             let reason = format!(
@@ -83,19 +111,19 @@ impl CiphertextMeta {
                  values first (`with_len({slots})`), or copy one value to all slots \
                  (`replicate_slot`)"
             );
-            return Err(error::shape(reason).during(op));
+            return Err(error::shape(reason));
         }
         if len < slots || len > most {
-            return Err(error::count_out_of_range("values", len, slots, most).during(op));
+            return Err(error::count_out_of_range("values", len, slots, most));
         }
         self.repeated(len.next_power_of_two(), most)?.with_len(len)
     }
 
     /// The metadata of the vector repeated over `slots` slots, at most `most`.
-    pub(crate) fn repeated(mut self, slots: usize, most: usize) -> Result<Self> {
+    pub fn repeated(mut self, slots: usize, most: usize) -> Result<Self> {
         if !slots.is_power_of_two() || slots < self.slots || slots > most {
-            let (op, least) = ("repeated", self.slots);
-            return Err(error::slot_count(slots, least, most).during(op));
+            let least = self.slots;
+            return Err(error::slot_count(slots, least, most));
         }
         if slots > self.slots {
             // The repetitions are padding that may hold any of the values.
@@ -108,7 +136,7 @@ impl CiphertextMeta {
 
 impl Plaintext {
     /// A plaintext of one value read as that value in every slot: the polynomial is the same.
-    pub(crate) fn in_all_slots(mut self, slots: usize, len: usize) -> Self {
+    pub fn in_all_slots(mut self, slots: usize, len: usize) -> Self {
         (self.slots, self.len) = (slots, len);
         self
     }

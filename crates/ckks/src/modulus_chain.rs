@@ -1,9 +1,9 @@
 //! Modulus chains from prime sizes.
 
 use bellerophon_mlwe::{self as mlwe, SecretKind, Security};
-use bellerophon_ring::{Modulus, error, prime};
+use bellerophon_ring::{Modulus, Result, error, prime};
 
-use crate::{ParamsSpec, Result};
+use crate::params::ParamsSpec;
 
 /// Additional candidate primes for levels of several primes, beyond the number that the levels
 /// take.
@@ -41,7 +41,7 @@ impl LevelGroup {
     /// primes are near `2^(bits / primes)`, and the last two are chosen together so that the
     /// product is as near to `2^bits` as possible, best groups first. The distance of the product
     /// from `2^bits` is the drift of the scale.
-    pub(crate) fn choose(&self, degree: usize, used: &[Modulus]) -> Result<Vec<Vec<Modulus>>> {
+    pub fn choose(&self, degree: usize, used: &[Modulus]) -> Result<Vec<Vec<Modulus>>> {
         if self.primes == 1 {
             let primes = prime::ntt_primes_around(degree, self.bits, self.count, used)?;
             return Ok(primes.into_iter().map(|q| vec![q]).collect());

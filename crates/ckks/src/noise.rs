@@ -26,20 +26,23 @@
 //! exact program as predicted, a bound on it for errors of any correlation, and one on its
 //! departure from the carried range. Two parts of the first are the roundings of plaintexts.
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use std::f64::consts::FRAC_1_SQRT_2;
 use std::ops::{Add, AddAssign, Mul};
 
 use bellerophon_mlwe::noise::canonical;
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::Result;
 
-use crate::{During, Params, Result, error, origins::Relation};
+use crate::error;
+use crate::origins::Relation;
+use crate::params::Params;
 
 /// Noise variance of the rounding to integers in encoding.
 pub const ENCODING: f64 = 1.0 / 12.0;
 
 /// Number of standard deviations that bounds every coefficient of a noise polynomial.
-pub(crate) const LARGEST: f64 = 16.0;
+pub const LARGEST: f64 = 16.0;
 
 /// Standard deviation of the error of a decoded slot, in units of the message, for noise of this
 /// variance in the coefficients: of the real part if `real`, else of the complex value.
@@ -66,7 +69,7 @@ pub fn slot_std(variance: f64, slots: usize, scale: f64, real: bool) -> f64 {
 ///
 /// [`Noise::worst`] is the bound for slots of different variances, [`Noise::surely`] that for
 /// errors of any correlation.
-pub(crate) fn worst_factor(slots: usize, log2_failure: f64) -> f64 {
+pub fn worst_factor(slots: usize, log2_failure: f64) -> f64 {
     // slots exp(-sqrt(2) t) = 2^log2_failure, solved for t.
     (((slots as f64).ln() - log2_failure * std::f64::consts::LN_2) / 2f64.sqrt()).max(1.0)
 }
@@ -77,7 +80,7 @@ pub(crate) fn worst_factor(slots: usize, log2_failure: f64) -> f64 {
 /// With exponential tails, the mean of `|e|` over its largest values, a share `p` of all, is
 /// `std (1 - ln p) / sqrt(2)`. This mean (the expected shortfall) is subadditive for any joint
 /// distribution (Acerbi and Tasche, 2002), and no value below it is exceeded with probability `p`.
-pub(crate) fn sure_factor(slots: usize, log2_failure: f64) -> f64 {
+pub fn sure_factor(slots: usize, log2_failure: f64) -> f64 {
     worst_factor(slots, log2_failure) + FRAC_1_SQRT_2
 }
 
@@ -140,12 +143,12 @@ impl Noise {
     }
 
     /// The rounding of an encoded vector.
-    pub(crate) const fn plain(variance: f64) -> Self {
+    pub const fn plain(variance: f64) -> Self {
         Self { plain: variance, ..Self::new(variance) }
     }
 
     /// The rounding of a constant.
-    pub(crate) const fn constant(variance: f64) -> Self {
+    pub const fn constant(variance: f64) -> Self {
         Self { constant: variance, ..Self::new(variance) }
     }
 
@@ -165,7 +168,7 @@ impl Noise {
 
     /// Applies one rule to all variances of two vectors.
     #[must_use]
-    pub(crate) fn zip(self, other: Self, rule: impl Fn(f64, f64) -> f64) -> Self {
+    pub fn zip(self, other: Self, rule: impl Fn(f64, f64) -> f64) -> Self {
         Self {
             total: rule(self.total, other.total),
             peak: rule(self.peak, other.peak),
@@ -178,7 +181,7 @@ impl Noise {
 
     /// The noise of a sum.
     #[must_use]
-    pub(crate) fn sum(self, other: Self, relation: Relation) -> Self {
+    pub fn sum(self, other: Self, relation: Relation) -> Self {
         let sure = self.zip(other, amplitudes);
         let (mut shared, mut plain) = (covariances(self.constant, other.constant), sure.plain);
         match relation {
@@ -200,7 +203,7 @@ impl Noise {
 
     /// The same noise with another mean, of which the roundings of plaintexts are parts.
     #[must_use]
-    pub(crate) fn with_mean(self, total: f64) -> Self {
+    pub fn with_mean(self, total: f64) -> Self {
         let parts = self.plain + self.constant;
         let share = if parts > total { total / parts } else { 1.0 };
         Self {
@@ -213,25 +216,25 @@ impl Noise {
 
     /// The same noise in a vector that shares no roundings with others.
     #[must_use]
-    pub(crate) fn unshared(self) -> Self {
+    pub fn unshared(self) -> Self {
         Self { plain: 0.0, constant: 0.0, ..self }
     }
 
     /// The noise after a statement of its variance in every slot, which may raise the bound.
     #[must_use]
-    pub(crate) fn stated(self, total: f64) -> Self {
+    pub fn stated(self, total: f64) -> Self {
         Self { peak: total, bound: self.bound.max(total), ..self.with_mean(total) }
     }
 
     /// The noise of a vector whose range leaves out all of its error.
     #[must_use]
-    pub(crate) fn unstated(self) -> Self {
+    pub fn unstated(self) -> Self {
         Self { excess: self.bound, ..self }
     }
 
     /// The noise after a statement of the range, which includes the error so far.
     #[must_use]
-    pub(crate) fn included(self) -> Self {
+    pub fn included(self) -> Self {
         Self { excess: 0.0, ..self }
     }
 
@@ -273,7 +276,7 @@ impl Noise {
 }
 
 /// The variance of a sum of equal errors.
-pub(crate) fn amplitudes(x: f64, y: f64) -> f64 {
+pub fn amplitudes(x: f64, y: f64) -> f64 {
     (x.sqrt() + y.sqrt()).powi(2)
 }
 
@@ -324,7 +327,7 @@ impl Mul<f64> for Noise {
 }
 
 /// A product of nonnegative numbers that is zero if either factor is: infinity times zero is zero.
-pub(crate) fn times(x: f64, y: f64) -> f64 {
+pub fn times(x: f64, y: f64) -> f64 {
     if x == 0.0 || y == 0.0 { 0.0 } else { x * y }
 }
 
@@ -340,7 +343,7 @@ pub struct Operand {
 /// The noise of a product before relinearization, `m_x e_y + m_y e_x + e_x e_y`: independent errors
 /// give `M_x^2 V_y + M_y^2 V_x + N V_x V_y` (Full-RNS HEAAN, appendix A.2, with the messages by
 /// their bounds in the slots), others the square of the sum of the three roots.
-pub(crate) fn product(degree: usize, x: Operand, y: Operand, relation: Relation) -> Noise {
+pub fn product(degree: usize, x: Operand, y: Operand, relation: Relation) -> Noise {
     let by_y = y.noise.map(|of_y| times(x.message.powi(2), of_y));
     let by_x = x.noise.map(|of_x| times(y.message.powi(2), of_x));
     let both = x.noise.zip(y.noise, |of_x, of_y| degree as f64 * times(of_x, of_y));
@@ -349,13 +352,13 @@ pub(crate) fn product(degree: usize, x: Operand, y: Operand, relation: Relation)
 
 /// The noise of a product with an encoded vector but that of `x` itself: the message and the noise
 /// of `x` times the rounding of the encoding.
-pub(crate) fn encoding(degree: usize, x: Operand, rounding: f64) -> Noise {
+pub fn encoding(degree: usize, x: Operand, rounding: f64) -> Noise {
     let noise = x.noise.map(|v| times(x.message.powi(2) + degree as f64 * v, rounding));
     Noise { plain: noise.total, constant: 0.0, ..noise }
 }
 
 /// The noise of a square before relinearization: the error is `2 m e + e^2`.
-pub(crate) fn square(degree: usize, x: Operand) -> Noise {
+pub fn square(degree: usize, x: Operand) -> Noise {
     // The variance of 2 m e is 4 m^2 V. The squared error counts 2 N V^2, twice that of independent
     // errors.
     x.noise.map(|v| 4.0 * times(x.message.powi(2), v) + 2.0 * degree as f64 * v.powi(2))
@@ -370,7 +373,7 @@ pub(crate) fn square(degree: usize, x: Operand) -> Noise {
 ///
 /// # Panics
 /// When there is no such level.
-pub(crate) fn approximate_basis(params: &Params, level: usize) -> f64 {
+pub fn approximate_basis(params: &Params, level: usize) -> f64 {
     (1.0 - params.scale() / params.divisor(level)).abs()
 }
 
@@ -405,9 +408,9 @@ impl Heaan {
     pub fn mul(&self, params: &Params, y: &Self) -> Result<Self> {
         let level = self.level.min(y.level);
         if level == 0 {
-            return Err(error::out_of_levels(1, 0).during("multiply"));
+            return Err(error::out_of_levels(1, 0));
         }
-        params.check_level(level).during("multiply")?;
+        params.check_level(level)?;
         let (lattice, scale) = (params.lattice(), params.scale());
         // Appendix A.2, "Multiplication". In units of the message, the product is divided by one
         // scale, the key switch by two.

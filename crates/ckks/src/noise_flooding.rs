@@ -29,18 +29,23 @@
 
 mod budget;
 
+use bellerophon_mlwe::SecretKey;
 #[cfg(doc)]
-use crate::ErrorKind;
-use bellerophon_ring::{Poly, sample::Gaussian};
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::{Poly, Result, sample::Gaussian};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
-use crate::{
-    Ciphertext, During, Interval, Metadata, Params, Plaintext, Result, SecretKey,
-    encrypt::decrypt_up_to, error, metadata::alignment::same_scale,
-};
-
 pub use budget::{DecryptionBudget, FloodedValues};
+
+use crate::ciphertext::Ciphertext;
+use crate::encode::Plaintext;
+use crate::encrypt::decrypt_up_to;
+use crate::error;
+use crate::interval::Interval;
+use crate::metadata::Metadata;
+use crate::metadata::route::same_scale;
+use crate::params::Params;
 
 /// A Gaussian sample exceeds this number of standard deviations with probability below `2^-140`.
 /// Such a sample would give a wrong result, but no less hidden: a wrapped sum is a function of the
@@ -59,7 +64,8 @@ pub struct NoiseBound {
 }
 
 impl NoiseBound {
-    pub(crate) fn new(params: &Params, metadata: Metadata) -> Self {
+    /// The bound for a ciphertext of this metadata.
+    pub fn new(params: &Params, metadata: Metadata) -> Self {
         // The noise is measured from the nearest integers to the message: one half per coefficient.
         let each = metadata.meta.noise.total.sqrt() + 0.5;
         let length = each * (params.lattice().spec().degree as f64).sqrt();
@@ -164,13 +170,13 @@ impl Flooding {
     /// [`ErrorKind::Argument`] for no queries, and for bits outside 1 to 64.
     pub fn new(queries: u64, statistical_bits: f64) -> Result<Self> {
         if queries == 0 || !(1.0..=MOST_BITS).contains(&statistical_bits) {
-            return Err(error::flooding(queries, statistical_bits).during("DecryptionBudget::new"));
+            return Err(error::flooding(queries, statistical_bits));
         }
         Ok(Self { queries, statistical_bits })
     }
 
     /// The number of results.
-    pub(crate) fn queries(&self) -> u64 {
+    pub fn queries(&self) -> u64 {
         self.queries
     }
 
@@ -235,16 +241,15 @@ pub fn decrypt_flooded<R: CryptoRng + ?Sized>(
     flooding: &Flooding,
     rng: &mut R,
 ) -> Result<Plaintext> {
-    let op = "decrypt_flooded";
     // Step 1: the ciphertext must be a result of the program that the bound belongs to.
-    bound.check(params, ciphertext).during(op)?;
+    bound.check(params, ciphertext)?;
 
     // Step 2: the deviation of the flooding, for which the modulus must have room.
     let deviation = Predicted::new(bound, flooding).deviation;
     let scale = ciphertext.scale();
     let message = bound.metadata().meta.bounds.slots().bound() * scale;
     let magnitude = message + bound.length() + REACH * deviation;
-    params.check_range(magnitude / scale, scale, ciphertext.lattice().limbs()).during(op)?;
+    params.check_range(magnitude / scale, scale, ciphertext.lattice().limbs())?;
     let gaussian = Gaussian::new(deviation)?;
 
     // Step 3: decrypt and add the flooding before the phase leaves this function.

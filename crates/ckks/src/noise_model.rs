@@ -11,7 +11,7 @@ use crate::origins::Relation;
 /// polynomial whose slots are at most `M` multiplies the length of an error by at most `M`, since
 /// the map from coefficients to slots is an isometry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum NoiseModel {
+pub enum NoiseModel {
     /// Expected variances of independent errors.
     #[default]
     Average,
@@ -20,11 +20,11 @@ pub(crate) enum NoiseModel {
 }
 
 /// `-log2` of the probability that one source of errors exceeds the length of [`worst_source`].
-pub(crate) const SOURCE_BITS: f64 = 64.0;
+pub const SOURCE_BITS: f64 = 64.0;
 
 impl NoiseModel {
     /// The variance of a source of errors: an encryption, a rounding, a key switch.
-    pub(crate) fn source(self, degree: usize, variance: f64) -> f64 {
+    pub fn source(self, degree: usize, variance: f64) -> f64 {
         match self {
             Self::Average => variance,
             Self::Worst => worst_source(degree) * variance,
@@ -32,7 +32,7 @@ impl NoiseModel {
     }
 
     /// The variance of the rounding to integers in encoding, by at most one half.
-    pub(crate) fn encoding(self, real: bool) -> f64 {
+    pub fn encoding(self, real: bool) -> f64 {
         match self {
             Self::Average => self.of_message(real, noise::ENCODING),
             // Every coefficient is off by one half at most.
@@ -43,12 +43,12 @@ impl NoiseModel {
     /// The variance of an error that is a function of the message. The coefficients of a real
     /// message come in pairs, and so do those of such an error: all of it is in the real parts of
     /// the slots. Of other errors, one half is.
-    pub(crate) fn of_message(self, real: bool, variance: f64) -> f64 {
+    pub fn of_message(self, real: bool, variance: f64) -> f64 {
         if self == Self::Average && real { 2.0 * variance } else { variance }
     }
 
     /// The noise of a sum.
-    pub(crate) fn sum(self, x: Noise, y: Noise, relation: Relation) -> Noise {
+    pub fn sum(self, x: Noise, y: Noise, relation: Relation) -> Noise {
         x.sum(y, self.relation(relation))
     }
 
@@ -60,7 +60,7 @@ impl NoiseModel {
 
     /// Adds a source of errors that no stated range includes. It is independent of the operand: its
     /// digits and roundings are.
-    pub(crate) fn with(self, x: Noise, source: f64) -> Noise {
+    pub fn with(self, x: Noise, source: f64) -> Noise {
         match self {
             Self::Average => x + source,
             Self::Worst => self.sum(x, Noise::new(source), Relation::Related),
@@ -69,7 +69,7 @@ impl NoiseModel {
 
     /// A bound on the coefficients of the noise polynomial: 16 standard deviations on average, the
     /// Euclidean length of the polynomial in the worst case.
-    pub(crate) fn largest(self, degree: usize, variance: f64) -> f64 {
+    pub fn largest(self, degree: usize, variance: f64) -> f64 {
         match self {
             Self::Average => noise::LARGEST * variance.sqrt(),
             Self::Worst => (degree as f64 * variance).sqrt(),
@@ -78,13 +78,7 @@ impl NoiseModel {
 
     /// The noise of a product before relinearization, `m_x e_y + m_y e_x + e_x e_y`. No slot of
     /// `e_x` exceeds `sqrt(N) |e_x|_2`.
-    pub(crate) fn product(
-        self,
-        degree: usize,
-        x: Operand,
-        y: Operand,
-        relation: Relation,
-    ) -> Noise {
+    pub fn product(self, degree: usize, x: Operand, y: Operand, relation: Relation) -> Noise {
         // The coefficient of e_x e_y: N V_x V_y on average, (N |e_x| |e_y|)^2 in the worst case.
         let both = match self {
             Self::Average => degree,
@@ -94,7 +88,7 @@ impl NoiseModel {
     }
 
     /// The noise of a square before relinearization.
-    pub(crate) fn square(self, degree: usize, x: Operand) -> Noise {
+    pub fn square(self, degree: usize, x: Operand) -> Noise {
         match self {
             Self::Average => noise::square(degree, x),
             // Lengths add up whatever the correlation, so the general rule covers squares.
@@ -105,7 +99,7 @@ impl NoiseModel {
     /// The variance of the error by which two slightly different scales count as equal; the error
     /// of a slot is at most `slots`, in units of the phase. It is a function of the message, so the
     /// average model counts it as part of the computed value and not as noise.
-    pub(crate) fn mismatch(self, degree: usize, slots: f64) -> f64 {
+    pub fn mismatch(self, degree: usize, slots: f64) -> f64 {
         match self {
             Self::Average => 0.0,
             Self::Worst => slots * slots / degree as f64,
@@ -131,7 +125,7 @@ impl NoiseModel {
 /// The bound assumes that masks are random, as in LWE, and that programs are chosen without
 /// knowledge of the key. A rounding or digit concentrated on a few slots, or on large slots of the
 /// secret, would be longer.
-pub(crate) fn worst_source(degree: usize) -> f64 {
+pub fn worst_source(degree: usize) -> f64 {
     // x is the natural logarithm of the inverse failure probability.
     let n = degree as f64;
     let x = SOURCE_BITS * std::f64::consts::LN_2;

@@ -15,23 +15,27 @@
 //! encryptions and of plaintexts. Roundings of constants need none: they are in all slots and add
 //! up as amplitudes.
 //!
-//! A circuit that knows more states it ([`CkksOps::with_origins`](crate::CkksOps::with_origins)):
-//! for the sum of a vector with its permutations, whose errors come from different slots.
+//! A circuit that knows more states it
+//! ([`Vectors::with_origins`](crate::vectors::Vectors::with_origins)): for the sum of a vector with
+//! its permutations, whose errors come from different slots.
 //!
 //! Affine forms, a coefficient for each source, would also see errors that cancel; they grow with
 //! the program in the same way, and predictions need to be upper bounds only.
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use std::{fmt, sync::Arc};
 
 use bellerophon_mlwe as mlwe;
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::Result;
+use num_complex::Complex64;
 
-use crate::{Complex64, Result, error};
+use crate::error;
+use crate::slot_value::SlotValue;
 
 /// Which errors two vectors may have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Relation {
+pub enum Relation {
     /// None but the roundings of constants.
     Independent,
     /// The roundings of plaintexts.
@@ -50,7 +54,7 @@ pub struct Origins {
 
 /// Sources of errors, and by how far their slots have moved.
 #[derive(Clone)]
-pub(crate) struct Sources {
+pub struct Sources {
     /// The sorted identities; `None` if they are unknown.
     known: Option<Arc<[u64]>>,
     /// The error of slot `i` stems from slots `i + from ..= i + to` of the sources.
@@ -70,35 +74,35 @@ impl Origins {
     pub const UNKNOWN: Self = Self { errors: Sources::UNKNOWN, roundings: Sources::UNKNOWN };
 
     /// No source of errors.
-    pub(crate) fn none() -> Self {
+    pub fn none() -> Self {
         Self { errors: Sources::of([]), roundings: Sources::of([]) }
     }
 
     /// One encryption of this identity.
-    pub(crate) fn one(identity: u64) -> Self {
+    pub fn one(identity: u64) -> Self {
         Self { errors: Sources::of([identity]), ..Self::none() }
     }
 
     /// A plaintext with these two words, which are the same for the same plaintext.
-    pub(crate) fn plain([a, b]: [u64; 2]) -> Self {
+    pub fn plain([a, b]: [u64; 2]) -> Self {
         Self { roundings: Sources::of([permuted(a ^ permuted(b))]), ..Self::none() }
     }
 
     /// A fresh encryption. Its mask is random and public: two coefficients of it identify the
     /// encryption, in this program and in every other that reads it.
-    pub(crate) fn fresh(x: &mlwe::Ciphertext) -> Self {
+    pub fn fresh(x: &mlwe::Ciphertext) -> Self {
         let mask = x.masks().first().map(|mask| mask.limb(0));
         let [a, b] = mask.map_or([0, 0], |mask| [mask[0], mask[mask.len() - 1]]);
         Self::one(a ^ b.rotate_left(32))
     }
 
     /// Origins of these encryptions and plaintexts.
-    pub(crate) fn new(errors: Sources, roundings: Sources) -> Self {
+    pub fn new(errors: Sources, roundings: Sources) -> Self {
         Self { errors, roundings }
     }
 
     /// The encryptions and the plaintexts.
-    pub(crate) fn parts(&self) -> [&Sources; 2] {
+    pub fn parts(&self) -> [&Sources; 2] {
         [&self.errors, &self.roundings]
     }
 
@@ -109,7 +113,7 @@ impl Origins {
 
     /// The origins after a rotation of all slots to the left, one of `slots`.
     #[must_use]
-    pub(crate) fn rotated(&self, step: i64, slots: usize) -> Self {
+    pub fn rotated(&self, step: i64, slots: usize) -> Self {
         let slots = slots as i64;
         // The shorter of the two ways.
         let step = step.rem_euclid(slots);
@@ -119,7 +123,7 @@ impl Origins {
 
     /// The origins after an operation that lets every slot depend on every other.
     #[must_use]
-    pub(crate) fn mixed(&self) -> Self {
+    pub fn mixed(&self) -> Self {
         self.map(|x| x.at(0, i64::MAX))
     }
 
@@ -129,14 +133,14 @@ impl Origins {
     ///
     /// The copies of a slot have independent errors: their mean is the error of the slot.
     #[must_use]
-    pub(crate) fn repeated(&self, own: usize, slots: usize) -> Self {
+    pub fn repeated(&self, own: usize, slots: usize) -> Self {
         let moved = |x: &Sources| own < slots && (x.from, x.to) != (0, 0);
         self.map(|x| if moved(x) { x.at(0, i64::MAX) } else { x.clone() })
     }
 
     /// A statement: the errors of different slots are independent.
     #[must_use]
-    pub(crate) fn separate(&self) -> Self {
+    pub fn separate(&self) -> Self {
         self.map(|x| x.at(0, 0))
     }
 
@@ -144,7 +148,7 @@ impl Origins {
     /// the encryptions in vectors with other labels. It lasts until [`mixed`](Self::mixed) origins
     /// replace it.
     #[must_use]
-    pub(crate) fn labelled(&self, label: usize) -> Self {
+    pub fn labelled(&self, label: usize) -> Self {
         let relabel = |&identity: &u64| permuted(identity ^ (label as u64).wrapping_mul(STEP));
         let known = self.errors.known.as_ref().map(|known| {
             let mut known: Vec<u64> = known.iter().map(relabel).collect();
@@ -155,17 +159,17 @@ impl Origins {
     }
 
     /// The origins of a result in which every slot depends on all slots of both operands.
-    pub(crate) fn mixed_with(&self, other: &Self) -> Self {
+    pub fn mixed_with(&self, other: &Self) -> Self {
         self.with(other, 1).1.mixed()
     }
 
     /// Whether the errors of two slots of the vector may stem from one slot of an encryption.
-    pub(crate) fn is_mixed(&self) -> bool {
+    pub fn is_mixed(&self) -> bool {
         self.errors.is_mixed()
     }
 
     /// Which errors two slots of the vector may have in common.
-    pub(crate) fn within(&self) -> Relation {
+    pub fn within(&self) -> Relation {
         match (self.errors.is_mixed(), self.roundings.is_mixed()) {
             (true, _) => Relation::Related,
             (false, true) => Relation::Rounded,
@@ -175,14 +179,14 @@ impl Origins {
 
     /// Whether a product of both vectors slot by slot may have the error of one slot of an
     /// encryption in several slots.
-    pub(crate) fn mixes_with(&self, other: &Self) -> bool {
+    pub fn mixes_with(&self, other: &Self) -> bool {
         let moved = self.errors.from != other.errors.from && self.errors.meets(&other.errors);
         self.is_mixed() || other.is_mixed() || moved
     }
 
     /// The origins of a result of both operands, and which they share. The vectors have a period of
     /// `slots` slots.
-    pub(crate) fn with(&self, other: &Self, slots: usize) -> (Relation, Self) {
+    pub fn with(&self, other: &Self, slots: usize) -> (Relation, Self) {
         let (related, errors) = self.errors.with(&other.errors, slots);
         let (rounded, roundings) = self.roundings.with(&other.roundings, slots);
         let relation = match (related, rounded) {
@@ -203,7 +207,7 @@ impl fmt::Debug for Sources {
 
 impl Sources {
     /// The most sources that are told apart; a vector of more shares its errors with all others.
-    pub(crate) const MOST: usize = 1 << 14;
+    pub const MOST: usize = 1 << 14;
 
     const UNKNOWN: Self = Self { known: None, from: 0, to: i64::MAX };
 
@@ -216,7 +220,7 @@ impl Sources {
     ///
     /// # Errors
     /// [`ErrorKind::Shape`] unless identities and distances are in increasing order.
-    pub(crate) fn stored(known: Option<Vec<u64>>, from: i64, to: i64) -> Result<Self> {
+    pub fn stored(known: Option<Vec<u64>>, from: i64, to: i64) -> Result<Self> {
         let ordered = known.iter().all(|known| known.windows(2).all(|pair| pair[0] < pair[1]));
         let few = known.as_ref().is_none_or(|known| known.len() <= Self::MOST);
         if !ordered || !few || from > to {
@@ -227,7 +231,7 @@ impl Sources {
     }
 
     /// The identities, if they are known, and the distances.
-    pub(crate) fn parts(&self) -> (Option<&[u64]>, i64, i64) {
+    pub fn parts(&self) -> (Option<&[u64]>, i64, i64) {
         (self.known.as_deref(), self.from, self.to)
     }
 
@@ -301,16 +305,24 @@ fn permuted(word: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Two words of the plaintext that encodes values at a scale, for [`Origins::plain`].
-pub(crate) fn encoding(values: &[Complex64], scale: f64) -> [u64; 2] {
-    let words = values.iter().flat_map(|z| [z.re.to_bits(), z.im.to_bits()]);
-    let all = words.fold(values.len() as u64, |all, word| permuted(all ^ word));
+/// Two words of the plaintext that encodes numbers at a scale, for [`Origins::plain`].
+pub fn encoding(values: &[Complex64], scale: f64) -> [u64; 2] {
+    identity(values, values.len(), scale)
+}
+
+/// As [`encoding`], of values that zeros follow up to a number of slots.
+pub fn identity<T: SlotValue>(values: &[T], slots: usize, scale: f64) -> [u64; 2] {
+    let zeros = slots.saturating_sub(values.len());
+    let numbers = values.iter().map(|v| v.to_complex());
+    let numbers = numbers.chain(std::iter::repeat_n(Complex64::ZERO, zeros));
+    let words = numbers.flat_map(|z| [z.re.to_bits(), z.im.to_bits()]);
+    let all = words.fold(slots as u64, |all, word| permuted(all ^ word));
     [all, scale.to_bits()]
 }
 
 /// The relations of the operands of a sum of products.
 #[derive(Debug, Clone)]
-pub(crate) struct Relations {
+pub struct Relations {
     /// Of the factors of each product.
     pub factors: Vec<Relation>,
     /// Of each summand to the sum of those before it; the first one is independent.
@@ -321,10 +333,7 @@ pub(crate) struct Relations {
 
 impl Relations {
     /// The relations of `sum_j x_j y_j + sum_i z_i` for vectors of these origins and periods.
-    pub(crate) fn new<'a>(
-        products: &[[(&'a Origins, usize); 2]],
-        terms: &[(&'a Origins, usize)],
-    ) -> Self {
+    pub fn new<'a>(products: &[[(&'a Origins, usize); 2]], terms: &[(&'a Origins, usize)]) -> Self {
         let periods = products.iter().flatten().chain(terms).map(|&(_, period)| period);
         let slots = periods.max().unwrap_or(1);
         let mut all = Self::default();
@@ -341,7 +350,7 @@ impl Relations {
     }
 
     /// One more summand.
-    pub(crate) fn join(&mut self, term: &Origins, slots: usize) {
+    pub fn join(&mut self, term: &Origins, slots: usize) {
         let first = self.summands.is_empty();
         let (relation, sum) = self.sum.with(term, slots);
         self.summands.push(if first { Relation::Independent } else { relation });

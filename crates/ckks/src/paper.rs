@@ -4,9 +4,9 @@
 use std::fmt;
 
 use bellerophon_mlwe::{self as mlwe, SecretKind, Security};
-use bellerophon_ring::{Modulus, prime};
+use bellerophon_ring::{Modulus, Result, prime};
 
-use crate::{ParamsSpec, Result};
+use crate::params::ParamsSpec;
 
 /// The list of appendix B of Full-RNS HEAAN: primes near `2^55` that are 1 modulo `2^16`.
 const APPENDIX_B: [u64; 15] = [

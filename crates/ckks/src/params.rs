@@ -1,15 +1,15 @@
 //! CKKS parameters: the literal form and the checked, immutable form.
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use std::{fmt, sync::Arc};
 
 use bellerophon_mlwe::{self as mlwe, RelinStrategy};
-use bellerophon_ring::{NttTable, Ring, wire::Fingerprint};
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::{NttTable, Result, Ring, wire::Fingerprint};
 
-use crate::{
-    During, Result, embedding::Embedding, error, error::rounded_up, sparse_slots::SparseTransforms,
-};
+use crate::embedding::Embedding;
+use crate::error::{self, rounded_up};
+use crate::sparse_slots::SparseTransforms;
 
 /// Smallest and largest supported default scale, in bits.
 const LOG_SCALES: std::ops::RangeInclusive<u32> = 10..=100;
@@ -81,7 +81,7 @@ impl Params {
     }
 
     /// As [`new`](Self::new) over checked lattice parameters.
-    pub(crate) fn over(lattice: mlwe::Params, widths: &[usize], log_scale: u32) -> Result<Self> {
+    pub fn over(lattice: mlwe::Params, widths: &[usize], log_scale: u32) -> Result<Self> {
         // At rank 1 a product takes one key switch, so there is nothing to choose.
         let relin_strategy = match lattice.spec().rank {
             1 => RelinStrategy::direct(&lattice),
@@ -92,7 +92,7 @@ impl Params {
 
     /// As [`over`](Self::over) the lattice of a given relinearization strategy, without a search
     /// for the cheapest strategy.
-    pub(crate) fn with_relin_strategy(
+    pub fn with_relin_strategy(
         relin_strategy: RelinStrategy,
         widths: &[usize],
         log_scale: u32,
@@ -159,7 +159,7 @@ impl Params {
     pub fn relinearizing(self, relin_strategy: RelinStrategy) -> Result<Self> {
         // Equal fingerprints leave the checked security open, so compare the specifications too.
         let lattice = relin_strategy.params();
-        self.check(lattice.fingerprint()).during("choose a relinearization strategy")?;
+        self.check(lattice.fingerprint())?;
         if lattice.spec() != self.lattice().spec() {
             let (found, needed) = (lattice.spec().security, self.lattice().spec().security);
             let reason =
@@ -174,7 +174,7 @@ impl Params {
     ///
     /// # Errors
     /// [`ErrorKind::Level`] above [`max_level`](Self::max_level).
-    pub(crate) fn lowest_levels(&self, level: usize) -> Result<Self> {
+    pub fn lowest_levels(&self, level: usize) -> Result<Self> {
         let limbs = self.limbs_of(level)?;
         let widths: Vec<usize> =
             self.inner.limbs[..=level].windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -252,7 +252,7 @@ impl Params {
     ///
     /// # Panics
     /// When `limbs` is zero.
-    pub(crate) fn level_at(&self, limbs: usize) -> usize {
+    pub fn level_at(&self, limbs: usize) -> usize {
         assert!(limbs > 0, "no limbs: a ciphertext has at least one");
         self.inner.limbs.partition_point(|&l| l <= limbs) - 1
     }
@@ -283,7 +283,7 @@ impl Params {
     ///
     /// # Panics
     /// When `limbs` is zero or above the limbs of `Q`.
-    pub(crate) fn log2_modulus(&self, limbs: usize) -> f64 {
+    pub fn log2_modulus(&self, limbs: usize) -> f64 {
         self.inner.log2_modulus[limbs - 1]
     }
 
@@ -298,12 +298,12 @@ impl Params {
 
     /// The exponent `5^step mod 2N` of the automorphism that moves slot `j + step` to slot `j`.
     /// Steps count modulo [`max_slots`](Self::max_slots); negative ones rotate to the right.
-    pub(crate) fn rotation_exponent(&self, step: i64) -> usize {
+    pub fn rotation_exponent(&self, step: i64) -> usize {
         mlwe::rotation_exponent(self.lattice().spec().degree, step)
     }
 
     /// The step in `[0, N/2)` by which `X -> X^exponent` rotates; `None` if it is not a rotation.
-    pub(crate) fn rotation_step(&self, exponent: usize) -> Option<usize> {
+    pub fn rotation_step(&self, exponent: usize) -> Option<usize> {
         let order = 2 * self.lattice().spec().degree;
         if exponent % 4 != 1 {
             return None;
@@ -321,7 +321,7 @@ impl Params {
     }
 
     /// The exponent `2N - 1` of the automorphism that conjugates every slot.
-    pub(crate) fn conjugation_exponent(&self) -> usize {
+    pub fn conjugation_exponent(&self) -> usize {
         mlwe::conjugation_exponent(self.lattice().spec().degree)
     }
 
@@ -343,17 +343,17 @@ impl Params {
     }
 
     /// The transforms of sparse polynomials modulo the primes of `Q`.
-    pub(crate) fn sparse(&self) -> &SparseTransforms {
+    pub fn sparse(&self) -> &SparseTransforms {
         &self.inner.sparse
     }
 
     /// As [`sparse`](Self::sparse) modulo the special primes.
-    pub(crate) fn sparse_special(&self) -> &SparseTransforms {
+    pub fn sparse_special(&self) -> &SparseTransforms {
         &self.inner.sparse_special
     }
 
     /// Refuses operands of another parameter set.
-    pub(crate) fn check(&self, fingerprint: Fingerprint) -> Result<()> {
+    pub fn check(&self, fingerprint: Fingerprint) -> Result<()> {
         if fingerprint != self.lattice().fingerprint() {
             let (needed, found) = (self.lattice().fingerprint(), fingerprint);
             return Err(mlwe::error::params_mismatch(found, needed));
@@ -362,7 +362,7 @@ impl Params {
     }
 
     /// Refuses keys and bootstrappers of another relinearization strategy.
-    pub(crate) fn check_relin_strategy(&self, found: &RelinStrategy) -> Result<()> {
+    pub fn check_relin_strategy(&self, found: &RelinStrategy) -> Result<()> {
         if found == self.relin_strategy() {
             return Ok(());
         }
@@ -371,7 +371,7 @@ impl Params {
     }
 
     /// Refuses a chain of other primes, or of the same primes grouped into other levels.
-    pub(crate) fn check_chain(&self, other: &Self) -> Result<()> {
+    pub fn check_chain(&self, other: &Self) -> Result<()> {
         self.check(other.lattice().fingerprint())?;
         // The fingerprint is that of the lattice: the grouping into levels is compared one by one.
         for level in 0..=self.max_level().min(other.max_level()) {
@@ -381,13 +381,13 @@ impl Params {
     }
 
     /// Refuses another chain or another relinearization strategy.
-    pub(crate) fn check_same(&self, other: &Self) -> Result<()> {
+    pub fn check_same(&self, other: &Self) -> Result<()> {
         self.check_chain(other)?;
         self.check_relin_strategy(other.relin_strategy())
     }
 
     /// Refuses a number of limbs that is not that of the level.
-    pub(crate) fn check_level_of(&self, limbs: usize, level: usize) -> Result<()> {
+    pub fn check_level_of(&self, limbs: usize, level: usize) -> Result<()> {
         self.check_level(level)?;
         let needed = self.limbs_at(level);
         if limbs != needed {
@@ -397,7 +397,7 @@ impl Params {
     }
 
     /// Refuses levels that this chain does not have.
-    pub(crate) fn check_level(&self, level: usize) -> Result<()> {
+    pub fn check_level(&self, level: usize) -> Result<()> {
         let highest = self.max_level();
         if level > highest {
             return Err(error::level_too_high(level, highest));
@@ -406,7 +406,7 @@ impl Params {
     }
 
     /// The level with this number of limbs; refuses a number that no level has.
-    pub(crate) fn check_limbs(&self, limbs: usize) -> Result<usize> {
+    pub fn check_limbs(&self, limbs: usize) -> Result<usize> {
         // Zero limbs are refused below as the wrong number for level 0.
         let level = self.level_at(limbs.max(1));
         self.check_level_of(limbs, level)?;
@@ -414,12 +414,12 @@ impl Params {
     }
 
     /// Refuses messages that may wrap around the modulus of `limbs` limbs.
-    pub(crate) fn check_range(&self, bound: f64, scale: f64, limbs: usize) -> Result<()> {
+    pub fn check_range(&self, bound: f64, scale: f64, limbs: usize) -> Result<()> {
         self.check_range_of("values", bound, scale, limbs)
     }
 
     /// As [`check_range`](Self::check_range), for the values or the padding.
-    pub(crate) fn check_range_of(
+    pub fn check_range_of(
         &self,
         what: &'static str,
         bound: f64,

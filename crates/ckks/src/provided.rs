@@ -1,16 +1,19 @@
 //! Vectors that others encrypt under the public key of an owner.
 
-#[cfg(doc)]
-use crate::ErrorKind;
-use std::ops::Deref;
-
 use bellerophon_mlwe::{self as mlwe, PublicKey};
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::Result;
 use rand::CryptoRng;
+use serde::{Deserialize, Serialize};
 
-use crate::{
-    Ciphertext, CiphertextMeta, During, Interval, LevelScale, Params, Plaintext, Result,
-    encrypt_public, error,
-};
+use crate::ciphertext::{Ciphertext, CiphertextMeta};
+use crate::encode::Plaintext;
+use crate::encrypt::encrypt_public;
+use crate::error::{self, LevelScale};
+use crate::params::Params;
+use crate::stated::{ByProvider, Payload, Stated};
+use crate::wire::{RangeForm, kind};
 
 /// A vector encrypted under a public key, in the form in which it travels to the server.
 ///
@@ -18,10 +21,55 @@ use crate::{
 /// the parameters give to every public-key encryption, so that a provider cannot misstate them. A
 /// provider who encrypts values outside the declared range spoils the results that use them.
 ///
-/// It dereferences to a [`Ciphertext`], which every operation takes.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Provided {
-    ciphertext: Ciphertext,
+/// It dereferences to the vector, which every operation takes.
+pub type Provided<T = Ciphertext> = Stated<T, ByProvider>;
+
+/// What a sender states of a vector.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct VectorStatement {
+    /// The scale; of provided vectors, that of the parameters.
+    pub scale: f64,
+    /// Slots of one period.
+    pub slots: u32,
+    /// Number of values.
+    pub len: u32,
+    /// The declared range of the values.
+    pub range: RangeForm,
+}
+
+impl VectorStatement {
+    /// What is stated of the values of a vector.
+    pub(crate) fn of(meta: &CiphertextMeta) -> Self {
+        let CiphertextMeta { scale, slots, len, bounds, .. } = meta;
+        let range = (&bounds.values).into();
+        Self { scale: *scale, slots: *slots as u32, len: *len as u32, range }
+    }
+}
+
+impl Payload<ByProvider> for Ciphertext {
+    const KIND: u16 = kind::PROVIDED;
+    const NAME: &'static str = "vector encrypted under a public key";
+    type Statement = VectorStatement;
+
+    fn from_statement(
+        params: &Params,
+        lattice: mlwe::Ciphertext,
+        statement: &VectorStatement,
+    ) -> Result<Self> {
+        let VectorStatement { scale, slots, len, range } = *statement;
+        let range = range.try_into()?;
+        let level = params.check_limbs(lattice.limbs())?;
+        check_scale(params, scale, level)?;
+        // The encoding of the values, then public-key encryption, as the parameters predict them.
+        let rules = params.rules();
+        let encoded = rules.encoding((len as usize, range), slots as usize, scale, level);
+        let meta = rules.encrypted_public(&encoded?).meta;
+        Self::fresh(params, lattice, meta)
+    }
+
+    fn ciphertext(&self) -> &Ciphertext {
+        self
+    }
 }
 
 impl Provided {
@@ -35,28 +83,11 @@ impl Provided {
         key: &PublicKey,
         rng: &mut R,
     ) -> Result<Self> {
-        check_scale(params, plaintext.scale(), plaintext.level()).during("Provided::encrypt")?;
-        Ok(Self { ciphertext: encrypt_public(params, plaintext, key, rng)? })
-    }
-
-    /// Reads a vector from its parts, and derives its noise from the parameters.
-    pub(crate) fn of(
-        params: &Params,
-        lattice: mlwe::Ciphertext,
-        scale: f64,
-        (len, slots): (usize, usize),
-        range: Interval,
-    ) -> Result<Self> {
-        let level = params.check_limbs(lattice.limbs()).during(READ)?;
-        check_scale(params, scale, level).during(READ)?;
-        let rules = params.rules();
-        let encoded = rules.encoding((len, range), slots, scale, level).during(READ)?;
-        let meta: CiphertextMeta = rules.encrypted_public(&encoded).meta;
-        Ok(Self { ciphertext: Ciphertext::fresh(params, lattice, meta)? })
+        check_scale(params, plaintext.scale(), plaintext.level())?;
+        let vector = encrypt_public(params, plaintext, key, rng)?;
+        Ok(Self { statement: VectorStatement::of(vector.meta()), vector })
     }
 }
-
-const READ: &str = "read a provided vector";
 
 /// Refuses scales other than that of the parameters.
 fn check_scale(params: &Params, scale: f64, level: usize) -> Result<()> {
@@ -69,23 +100,12 @@ fn check_scale(params: &Params, scale: f64, level: usize) -> Result<()> {
     Err(error::other_scale(what, found, needed, remedy))
 }
 
-/// The ciphertext.
-impl From<Provided> for Ciphertext {
-    fn from(x: Provided) -> Self {
-        x.ciphertext
-    }
-}
-
-impl AsRef<Ciphertext> for Provided {
-    fn as_ref(&self) -> &Ciphertext {
-        &self.ciphertext
-    }
-}
-
-impl Deref for Provided {
-    type Target = Ciphertext;
-
-    fn deref(&self) -> &Ciphertext {
-        &self.ciphertext
+/// The ciphertext, with the stated metadata.
+impl<By> From<Stated<Ciphertext, By>> for Ciphertext
+where
+    Ciphertext: Payload<By>,
+{
+    fn from(x: Stated<Ciphertext, By>) -> Self {
+        x.into_inner()
     }
 }

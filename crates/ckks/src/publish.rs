@@ -27,16 +27,27 @@
 use crate::ErrorKind;
 use std::ops::RangeInclusive;
 
-use bellerophon_mlwe::noise::{DECLARED_LOG2, declared_log2};
-
-use crate::{
-    Bounds, Ciphertext, CiphertextMeta, During, Evaluator, Interval, Metadata, Params, Result,
-    encode::{check_scale, magnitude},
-    error,
-    metadata::alignment::Route,
-    noise::{self, Noise},
-    simulator::SimCiphertext,
+use bellerophon_mlwe::{
+    self as mlwe,
+    noise::{DECLARED_LOG2, declared_log2},
 };
+use bellerophon_ring::Result;
+use bellerophon_ring::error::operation;
+use serde::{Deserialize, Serialize};
+
+use crate::ciphertext::{Ciphertext, CiphertextMeta};
+use crate::encode::{check_scale, magnitude};
+use crate::error;
+use crate::eval::Evaluator;
+use crate::interval::{Bounds, Interval};
+use crate::metadata::Metadata;
+use crate::metadata::route::Route;
+use crate::noise::{self, Noise};
+use crate::params::Params;
+use crate::provided::VectorStatement;
+use crate::simulator::SimCiphertext;
+use crate::stated::{ByServer, Payload, Stated};
+use crate::wire::kind;
 
 /// The remedy in [`ErrorKind::Declaration`] for ranges.
 const RANGE: &str = "a range that contains every value that the operations allow, or state a \
@@ -51,7 +62,7 @@ const SCALE: &str = "the scale of the program (`Declaration::with_scale`, or `De
     simulated result), or leave the program a level above the declared one: a new scale takes it";
 
 /// The remedy in [`ErrorKind::Declaration`] for noise.
-pub(crate) const NOISE: &str =
+pub const NOISE: &str =
     "at least the predicted noise, from 2^-300 to 2^300 (`Declaration::with_noise`)";
 
 /// Most that the standard deviation of the error of the worst slot may be above the declared one.
@@ -158,7 +169,7 @@ impl Declaration {
     ///
     /// # Errors
     /// [`ErrorKind::Domain`] for an invalid range.
-    pub(crate) fn range(&self) -> Result<Interval> {
+    pub fn range(&self) -> Result<Interval> {
         if self.complex { Interval::complex(self.hi) } else { Interval::real(self.lo, self.hi) }
     }
 }
@@ -188,39 +199,67 @@ impl From<&SimCiphertext> for Declaration {
     }
 }
 
-/// A result that may leave its server: a ciphertext with the declared range, noise, level and scale
+/// A result that may leave its server: a vector with the declared range, noise, level and scale
 /// instead of the computed ones.
 ///
 /// A server can use it as an input again, if its declaration left it levels
-/// ([`Declaration::with_level`]): it converts into a [`Ciphertext`].
-#[derive(Debug, Clone, PartialEq)]
-pub struct Published {
-    ciphertext: Ciphertext,
-    log2_noise: i32,
+/// ([`Declaration::with_level`]): it converts into the vector.
+pub type Published<T = Ciphertext> = Stated<T, ByServer>;
+
+/// What a server states of a result.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ResultStatement {
+    /// Scale, shape and declared range.
+    pub vector: VectorStatement,
+    /// `log2` of the declared standard deviation of the error of a slot, or of a value of paired
+    /// vectors.
+    pub log2_noise: i32,
 }
 
-impl Published {
-    /// `log2` of the declared standard deviation of a slot's error.
+impl ResultStatement {
+    /// The metadata of a vector of the stated shape, with `len` values in its slots, before the
+    /// declared noise.
+    ///
+    /// # Errors
+    /// For a shape that no ciphertext has, and a noise that no declaration has.
+    pub fn noiseless(&self, params: &Params, limbs: usize, len: usize) -> Result<CiphertextMeta> {
+        let VectorStatement { scale, slots, range, .. } = self.vector;
+        let (slots, bounds) = (slots as usize, Bounds::all(range.try_into()?));
+        let meta = CiphertextMeta { scale, slots, len, bounds, noise: Noise::NONE };
+        meta.check(params, limbs)?;
+        match DECLARED_LOG2.contains(&self.log2_noise) {
+            true => Ok(meta),
+            false => Err(error::declaration("noise", NOISE)),
+        }
+    }
+}
+
+impl<T: Payload<ByServer, Statement = ResultStatement>> Stated<T, ByServer> {
+    /// `log2` of the declared standard deviation of the error of a slot, or of a value of paired
+    /// vectors.
     pub fn log2_noise(&self) -> i32 {
-        self.log2_noise
+        self.statement().log2_noise
+    }
+}
+
+impl Payload<ByServer> for Ciphertext {
+    const KIND: u16 = kind::PUBLISHED;
+    const NAME: &'static str = "published encrypted vector";
+    type Statement = ResultStatement;
+
+    fn from_statement(
+        params: &Params,
+        lattice: mlwe::Ciphertext,
+        statement: &ResultStatement,
+    ) -> Result<Self> {
+        let len = statement.vector.len as usize;
+        let meta = statement.noiseless(params, lattice.limbs(), len)?;
+        let meta = stated(meta, meta.bounds.values, statement.log2_noise)?;
+        Self::from_parts(params, lattice, meta)
     }
 
-    /// A published result from a ciphertext, a declared range and `log2` of the declared noise.
-    pub(crate) fn of(
-        params: &Params,
-        ciphertext: Ciphertext,
-        range: Interval,
-        log2_noise: i32,
-    ) -> Result<Self> {
-        let op = "publish";
-        // Step 1: the noise must be a declarable power of two.
-        if !DECLARED_LOG2.contains(&log2_noise) {
-            return Err(error::declaration("noise", NOISE).during(op));
-        }
-        // Step 2: replace the computed metadata by the declared one.
-        let (lattice, meta) = ciphertext.into_parts();
-        let meta = stated(meta, range, log2_noise)?;
-        Ok(Self { ciphertext: Ciphertext::from_parts(params, lattice, meta)?, log2_noise })
+    fn ciphertext(&self) -> &Ciphertext {
+        self
     }
 }
 
@@ -245,7 +284,7 @@ fn stated(meta: CiphertextMeta, range: Interval, log2_noise: i32) -> Result<Ciph
 
 /// The metadata with new bounds and a new standard deviation of a slot's error: that of one part if
 /// `of_part`, else that of the absolute value. Keeps scale, slots and number of values.
-fn with_bounds(
+pub fn with_bounds(
     meta: CiphertextMeta,
     bounds: Bounds,
     (deviation, of_part): (f64, bool),
@@ -260,30 +299,6 @@ fn with_bounds(
     // it.
     let noise = Noise { bound: variance(2.0 * bound + largest), ..noise };
     CiphertextMeta { bounds, noise, ..meta }
-}
-
-/// The ciphertext with the metadata of [`with_bounds`].
-pub(crate) fn with_metadata(
-    params: &Params,
-    ciphertext: Ciphertext,
-    bounds: Bounds,
-    deviation: (f64, bool),
-) -> Result<Ciphertext> {
-    let (lattice, meta) = ciphertext.into_parts();
-    Ciphertext::from_parts(params, lattice, with_bounds(meta, bounds, deviation))
-}
-
-/// The ciphertext, with the declared range and noise.
-impl From<Published> for Ciphertext {
-    fn from(x: Published) -> Self {
-        x.ciphertext
-    }
-}
-
-impl AsRef<Ciphertext> for Published {
-    fn as_ref(&self) -> &Ciphertext {
-        &self.ciphertext
-    }
 }
 
 impl AsRef<Ciphertext> for Ciphertext {
@@ -326,7 +341,12 @@ impl Evaluator {
         x: &Ciphertext,
         declaration: impl Into<Declaration>,
     ) -> Result<Published> {
-        self.declared(x, &declaration.into(), Use::Published).during("publish")
+        operation("publish", || {
+            let (vector, log2_noise) = self.declared(x, &declaration.into(), Use::Published)?;
+            let statement =
+                ResultStatement { vector: VectorStatement::of(vector.meta()), log2_noise };
+            Ok(Stated { vector, statement })
+        })
     }
 
     /// An input of a client as a vector of the declared metadata: range, noise, level and scale are
@@ -356,21 +376,25 @@ impl Evaluator {
     /// # Errors
     /// As [`publish`](Self::publish), for an input that exceeds the declaration.
     pub fn admit(&self, x: &Ciphertext, declaration: impl Into<Declaration>) -> Result<Ciphertext> {
-        Ok(self.declared(x, &declaration.into(), Use::Admitted).during("admit")?.into())
+        operation("admit", || Ok(self.declared(x, &declaration.into(), Use::Admitted)?.0))
     }
 
-    /// The vector with the declared metadata.
-    fn declared(&self, x: &Ciphertext, declaration: &Declaration, of: Use) -> Result<Published> {
+    /// The vector with the declared metadata, and `log2` of the declared noise.
+    fn declared(
+        &self,
+        x: &Ciphertext,
+        declaration: &Declaration,
+        of: Use,
+    ) -> Result<(Ciphertext, i32)> {
         self.check(x)?;
         let (to, route, log2_noise) = declaration.covered(self.params(), &x.metadata(), of)?;
         let (lattice, _) = self.follow(x, &route)?.into_owned().into_parts();
-        let ciphertext = Ciphertext::from_parts(self.params(), lattice, to.meta)?;
-        Ok(Published { ciphertext, log2_noise })
+        Ok((Ciphertext::from_parts(self.params(), lattice, to.meta)?, log2_noise))
     }
 
     /// `x` at the declared level and scale, and `log2` of the declared noise, which covers that of
     /// the result: of a part of a slot (`of_part`) or of its absolute value. Slots reach `bound`.
-    pub(crate) fn at_declared(
+    pub fn at_declared(
         &self,
         x: &Ciphertext,
         declaration: &Declaration,
@@ -384,7 +408,7 @@ impl Evaluator {
 
 /// The lowest level that holds slots up to `bound` with noise of a variance; the highest level if
 /// none does.
-pub(crate) fn lowest_level(params: &Params, bound: f64, scale: f64, variance: f64) -> usize {
+pub fn lowest_level(params: &Params, bound: f64, scale: f64, variance: f64) -> usize {
     let largest = magnitude(bound * scale, variance) / scale;
     let fits = |&level: &usize| params.check_range(largest, scale, params.limbs_at(level)).is_ok();
     (0..=params.max_level()).find(fits).unwrap_or(params.max_level())
@@ -396,7 +420,7 @@ impl Declaration {
     /// # Errors
     /// Those of [`Evaluator::publish`].
     pub fn published(&self, params: &Params, x: &Metadata) -> Result<Metadata> {
-        let (published, ..) = self.covered(params, x, Use::Published).during("publish")?;
+        let (published, ..) = self.covered(params, x, Use::Published)?;
         Ok(published)
     }
 
@@ -473,7 +497,7 @@ impl Declaration {
     }
 
     /// Refuses values that may leave the declared range.
-    pub(crate) fn admits_range(&self, range: &Interval, values: &Interval) -> Result<()> {
+    pub fn admits_range(&self, range: &Interval, values: &Interval) -> Result<()> {
         if widened(range).contains(values) {
             return Ok(());
         }
@@ -517,7 +541,7 @@ fn largest_deviation(declared: f64, bound: f64) -> f64 {
 }
 
 /// A range widened by the roundings of interval arithmetic.
-pub(crate) fn widened(range: &Interval) -> Interval {
+pub fn widened(range: &Interval) -> Interval {
     let slack = 1e-9 * range.bound();
     let wide = Interval::between(range.lo() - slack, range.hi() + slack);
     if range.is_real() { wide } else { wide.as_complex() }

@@ -3,8 +3,12 @@
 use std::{borrow::Cow, collections::BTreeMap};
 
 use bellerophon_mlwe::{self as mlwe, GaloisKeys, RankHoistedKeys, non_adjacent_form};
+use bellerophon_ring::Result;
 
-use crate::{During, EvaluationKeys, Metadata, Params, Result, error};
+use crate::error;
+use crate::keys::EvaluationKeys;
+use crate::metadata::Metadata;
+use crate::params::Params;
 
 /// The largest number of keys applied in sequence for one rotation: the powers of two reach any of
 /// `2^32` steps.
@@ -12,7 +16,7 @@ const MOST_KEYS: usize = 32;
 
 /// The cost of a rotation, as far as the metadata of the result depends on it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum RotationCost {
+pub enum RotationCost {
     /// Step zero: the vector is unchanged.
     Still,
     /// A number of key switches in sequence at the vector's own rank, at least one.
@@ -23,12 +27,12 @@ pub(crate) enum RotationCost {
 
 impl RotationCost {
     /// The cost with one key for each step: none for step zero.
-    pub(crate) fn one_key(step: usize) -> Self {
+    pub fn one_key(step: usize) -> Self {
         if step == 0 { Self::Still } else { Self::Keys(1) }
     }
 
     /// The noise variance that the rotation adds at `limbs` limbs.
-    pub(crate) fn noise(self, params: &Params, limbs: usize) -> f64 {
+    pub fn noise(self, params: &Params, limbs: usize) -> f64 {
         match self {
             Self::Still => 0.0,
             Self::Keys(count) => count as f64 * mlwe::noise::automorphism(params.lattice(), limbs),
@@ -37,8 +41,11 @@ impl RotationCost {
     }
 }
 
+/// The effect of a rotation by a step on the metadata of a vector; none for step 0.
+pub type RotationCosts<'s> = &'s dyn Fn(&Metadata, usize) -> Result<RotationCost>;
+
 /// The keys that rotate a vector by one step.
-pub(crate) enum RotationPath<'k> {
+pub enum RotationPath<'k> {
     /// Automorphisms of these exponents in sequence, by keys of the vector's own rank; none for
     /// step zero.
     Keys(&'k GaloisKeys, Vec<usize>),
@@ -48,7 +55,7 @@ pub(crate) enum RotationPath<'k> {
 
 impl RotationPath<'_> {
     /// The cost at `limbs` limbs.
-    pub(crate) fn cost(&self, params: &Params, limbs: usize) -> RotationCost {
+    pub fn cost(&self, params: &Params, limbs: usize) -> RotationCost {
         match self {
             Self::Keys(_, exponents) if exponents.is_empty() => RotationCost::Still,
             Self::Keys(_, exponents) => RotationCost::Keys(exponents.len()),
@@ -62,7 +69,7 @@ impl RotationPath<'_> {
     }
 
     /// Rotates `x` with these keys.
-    pub(crate) fn apply<'x>(
+    pub fn apply<'x>(
         &self,
         params: &Params,
         x: &'x mlwe::Ciphertext,
@@ -71,7 +78,7 @@ impl RotationPath<'_> {
         match self {
             Self::Keys(keys, exponents) => {
                 for &exponent in exponents {
-                    let key = keys.get(exponent).during("rotate")?;
+                    let key = keys.get(exponent)?;
                     rotated = Cow::Owned(key.apply(params.lattice(), &rotated)?);
                 }
             }
@@ -86,9 +93,9 @@ impl EvaluationKeys {
     /// step if there is one, else the temporary rank, else the fewest keys whose steps add up to
     /// it.
     ///
-    /// The search is bounded by [`MOST_KEYS`], so a client cannot make a rotation arbitrarily slow
+    /// The search is bounded by `MOST_KEYS`, so a client cannot make a rotation arbitrarily slow
     /// by sending few keys.
-    pub(crate) fn rotation_path(
+    pub fn rotation_path(
         &self,
         params: &Params,
         x: &Metadata,

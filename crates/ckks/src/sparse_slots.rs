@@ -18,13 +18,13 @@ const PARALLEL: usize = 1 << 14;
 const MIN_DEGREE: usize = 8;
 
 /// The small NTTs of every degree `8, 16, .. N / 2`, built on first use.
-pub(crate) struct SparseTransforms {
+pub struct SparseTransforms {
     ring: Ring,
     by_degree: Vec<OnceLock<Vec<SmallTransform>>>,
 }
 
 /// Signed integer coefficients, in 64-bit words if they fit. Wiped on drop.
-pub(crate) enum Coefficients {
+pub enum Coefficients {
     /// Magnitudes below `2^62`.
     Narrow(Zeroizing<Vec<i64>>),
     /// Magnitudes below `2^127`.
@@ -32,7 +32,9 @@ pub(crate) enum Coefficients {
 }
 
 impl Coefficients {
-    pub(crate) fn len(&self) -> usize {
+    /// Number of coefficients.
+    #[expect(clippy::len_without_is_empty, reason = "there is always a coefficient")]
+    pub fn len(&self) -> usize {
         match self {
             Self::Narrow(c) => c.len(),
             Self::Wide(c) => c.len(),
@@ -59,7 +61,7 @@ impl Coefficients {
     ///
     /// # Panics
     /// For coefficients that take two words.
-    pub(crate) fn signed(&self, length: usize) -> Vec<i64> {
+    pub fn signed(&self, length: usize) -> Vec<i64> {
         let Self::Narrow(coefficients) = self.spread(length) else {
             panic!("coefficients of more than 62 bits");
         };
@@ -102,14 +104,15 @@ struct SmallTransform {
 }
 
 impl SparseTransforms {
-    pub(crate) fn new(ring: &Ring) -> Self {
+    /// Empty tables; each size is computed on first use.
+    pub fn new(ring: &Ring) -> Self {
         let sizes = (ring.degree() / MIN_DEGREE).trailing_zeros() as usize;
         Self { ring: ring.clone(), by_degree: (0..sizes).map(|_| OnceLock::new()).collect() }
     }
 
     /// The NTT form, over the first `limbs` primes, of `sum_i c_i X^{g i}` with
     /// `g = N / coefficients.len()`; the length is a power of two up to `N`.
-    pub(crate) fn forward(&self, coefficients: &Coefficients, limbs: usize) -> Poly<Ntt> {
+    pub fn forward(&self, coefficients: &Coefficients, limbs: usize) -> Poly<Ntt> {
         let degree = self.ring.degree();
         let length = coefficients.len();
         // Fewer coefficients than the smallest NTT: insert zeros.
@@ -130,7 +133,7 @@ impl SparseTransforms {
 
     /// As [`forward`](Self::forward), over the first `limbs` primes and then all primes of
     /// `special`.
-    pub(crate) fn forward_extended(
+    pub fn forward_extended(
         &self,
         special: &Self,
         coefficients: Coefficients,
@@ -147,17 +150,13 @@ impl SparseTransforms {
     }
 
     /// As [`prepared`](Self::prepared), for [`write_extended`](Self::write_extended).
-    pub(crate) fn prepare_extended(
-        &self,
-        special: &Self,
-        coefficients: Coefficients,
-    ) -> Coefficients {
+    pub fn prepare_extended(&self, special: &Self, coefficients: Coefficients) -> Coefficients {
         special.prepared(self.prepared(coefficients))
     }
 
     /// Builds the tables for [`write`](Self::write), and returns the coefficients in the form that
     /// it takes.
-    pub(crate) fn prepared(&self, coefficients: Coefficients) -> Coefficients {
+    pub fn prepared(&self, coefficients: Coefficients) -> Coefficients {
         let coefficients = match coefficients.len() < MIN_DEGREE.min(self.ring.degree()) {
             true => coefficients.spread(MIN_DEGREE),
             false => coefficients,
@@ -168,7 +167,7 @@ impl SparseTransforms {
 
     /// Limb `i` of [`forward_extended`](Self::forward_extended), or the first line of each of its
     /// tiles of 64 words.
-    pub(crate) fn write_extended(
+    pub fn write_extended(
         &self,
         special: &Self,
         coefficients: &Coefficients,
@@ -190,13 +189,7 @@ impl SparseTransforms {
 
     /// Limb `i` of [`forward`](Self::forward); or the first line (8 words) of each of its tiles (64
     /// words), from the tile at position `first` on. The two cases differ in the length of `limb`.
-    pub(crate) fn write(
-        &self,
-        coefficients: &Coefficients,
-        i: usize,
-        first: usize,
-        limb: &mut [u64],
-    ) {
+    pub fn write(&self, coefficients: &Coefficients, i: usize, first: usize, limb: &mut [u64]) {
         let length = coefficients.len();
         // A full polynomial has no replication.
         if length == self.ring.degree() {
@@ -230,7 +223,7 @@ impl SparseTransforms {
     /// The table of one degree and one prime, and for each position of the large NTT the position
     /// in the small one. The positions are empty for the largest degree, where they are the
     /// identity.
-    pub(crate) fn transform(&self, degree: usize, limb: usize) -> (&NttTable, &[u32]) {
+    pub fn transform(&self, degree: usize, limb: usize) -> (&NttTable, &[u32]) {
         if degree == self.ring.degree() {
             return (self.ring.table(limb), &[]);
         }

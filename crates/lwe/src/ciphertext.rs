@@ -1,8 +1,8 @@
 //! LWE ciphertexts.
 
-use bellerophon_ring::Modulus;
+use bellerophon_ring::{Modulus, Result};
 
-use crate::{During, Result, error};
+use crate::error;
 
 /// An LWE ciphertext `(b, a)` modulo an odd prime `q`, with phase `b + <a, s>`.
 #[derive(Clone, PartialEq, Eq)]
@@ -24,12 +24,9 @@ impl std::fmt::Debug for Ciphertext {
 
 impl Ciphertext {
     /// A ciphertext from its parts.
-    ///
-    /// # Errors
-    /// If a residue is not below the modulus.
     pub(crate) fn new(modulus: Modulus, b: u64, a: Vec<u64>) -> Result<Self> {
         if let Some(&found) = a.iter().chain([&b]).find(|&&x| x >= modulus.value()) {
-            return Err(error::modulus(found, modulus.value()).during("an LWE value"));
+            return Err(error::modulus(found, modulus.value()));
         }
         Ok(Self { modulus, b, a })
     }
@@ -62,7 +59,7 @@ impl Ciphertext {
     /// `self += other`. The phases add, and so does their noise.
     pub(crate) fn add_assign(&mut self, other: &Self) -> Result<()> {
         let q = self.modulus;
-        other.check(self.dimension(), &q).during("addition of LWE values")?;
+        other.check(self.dimension(), &q)?;
         self.b = q.add(self.b, other.b);
         self.a.iter_mut().zip(&other.a).for_each(|(x, &y)| *x = q.add(*x, y));
         Ok(())
@@ -106,8 +103,9 @@ impl Ciphertext {
 
 #[cfg(test)]
 mod tests {
+    use bellerophon_ring::ErrorKind;
+
     use super::*;
-    use crate::ErrorKind;
     use crate::error::refusal;
 
     fn value(q: &Modulus, b: u64, a: &[u64]) -> Ciphertext {

@@ -1,12 +1,13 @@
 //! Encodings: the map between phases and reals.
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use std::ops::RangeInclusive;
 
-use bellerophon_ring::Modulus;
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::{Modulus, Result};
 
-use crate::{Params, Result, error, noise};
+use crate::params::Params;
+use crate::{error, noise};
 
 /// Margin for noise on either side of the range, in standard deviations. A value exceeds 9 of them
 /// with probability `2^-61`.
@@ -87,9 +88,6 @@ impl OutputEncoding {
 
 impl Encoding {
     /// An encoding from the value at phase 0 and the width of a period.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Scale`] if one of them is not finite, or the width is not positive.
     pub fn new(center: f64, width: f64) -> Result<Self> {
         if !(center.is_finite() && width.is_finite() && width > 0.0) {
             return Err(error::encoding(center, width));
@@ -105,8 +103,6 @@ impl Encoding {
     /// [`noise::guard`].
     ///
     /// # Errors
-    /// [`ErrorKind::Domain`] if the range is empty or not finite, [`ErrorKind::Argument`] if the
-    /// variance is negative or not finite or the failure probability is invalid,
     /// [`ErrorKind::Domain`] if the guard band takes the whole table.
     pub fn fit(
         params: &Params,
@@ -197,8 +193,9 @@ pub(crate) fn check_period(lo: f64, hi: f64, deviation: f64, encoding: &Encoding
 
 #[cfg(test)]
 mod tests {
+    use bellerophon_ring::ErrorKind;
+
     use super::*;
-    use crate::ErrorKind;
     use crate::error::refusal;
     use crate::params::tests::insecure;
 

@@ -1,9 +1,11 @@
 //! Symmetric LWE encryption, and the phase, which is the decryption of an approximate scheme.
 
-use bellerophon_ring::{Modulus, sample};
+use bellerophon_ring::{Modulus, Result, sample};
 use rand::CryptoRng;
 
-use crate::{Ciphertext, Result, SecretKey, error};
+use crate::ciphertext::Ciphertext;
+use crate::error;
+use crate::secret::SecretKey;
 
 /// Encrypts the integer `message` modulo `q` with noise of standard deviation `sigma`: a uniform
 /// mask `a` and the body `b = message + e - <a, s>`.
@@ -25,17 +27,13 @@ pub fn encrypt<R: CryptoRng + ?Sized>(
 }
 
 /// The phase `b + <a, s>` as an integer in `(-q/2, q/2]`: message plus noise.
-///
-/// # Errors
-/// If the secret has another dimension.
 pub fn phase(ciphertext: &Ciphertext, secret: &SecretKey) -> Result<i64> {
     if ciphertext.dimension() != secret.dimension() {
         return Err(error::dimension(
             ciphertext.dimension(),
             secret.dimension(),
             "use the secret that the value is encrypted under",
-        )
-        .during("decryption of an LWE value"));
+        ));
     }
     let q = ciphertext.modulus();
     let product = inner_product(q, ciphertext.a(), secret.coefficients());
@@ -49,12 +47,13 @@ fn inner_product(q: &Modulus, a: &[u64], secret: &[i64]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::ErrorKind;
-    use crate::error::refusal;
     use bellerophon_mlwe::security::SecretKind;
+    use bellerophon_ring::ErrorKind;
     use rand::SeedableRng;
     use rand_chacha::ChaCha20Rng;
+
+    use super::*;
+    use crate::error::refusal;
 
     #[test]
     fn phases_come_back_with_noise_of_the_stated_width() {

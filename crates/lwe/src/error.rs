@@ -1,10 +1,10 @@
 //! The refusals of this crate.
 
 use bellerophon_mlwe::SecretKind;
+use bellerophon_ring::{Error, ErrorKind};
+
 #[cfg(test)]
 pub(crate) use bellerophon_ring::refusal;
-
-use crate::{Error, ErrorKind};
 
 /// A field of a parameter set lies outside its range.
 pub fn parameter(field: &'static str, found: String, needed: String) -> Error {

@@ -2,12 +2,13 @@
 //! the ring secret to the LWE secret.
 
 use bellerophon_mlwe::KeyId;
+use bellerophon_ring::Result;
 use rand::CryptoRng;
 
-use crate::{
-    BlindRotationKey, KeySwitchKey, Params, Result, SecretKey, SeededBlindRotationKey,
-    SeededKeySwitchKey,
-};
+use crate::blind_rotate::{BlindRotationKey, SeededBlindRotationKey};
+use crate::keyswitch::{KeySwitchKey, SeededKeySwitchKey};
+use crate::params::Params;
+use crate::secret::SecretKey;
 
 /// The compressed keys of programmable bootstrapping.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,9 +24,6 @@ pub struct SeededLookupKeys {
 impl SeededLookupKeys {
     /// Generates both keys. Look-ups accept only [`LweVec`](crate::LweVec) of the client's key
     /// `key`.
-    ///
-    /// # Errors
-    /// If one of the secrets does not belong to these parameters.
     pub fn generate<R: CryptoRng + ?Sized>(
         params: &Params,
         lwe: &SecretKey,
@@ -43,9 +41,6 @@ impl SeededLookupKeys {
     }
 
     /// Expands both keys.
-    ///
-    /// # Errors
-    /// If the parameters are not those of the keys.
     pub fn expand(&self, params: &Params) -> Result<LookupKeys> {
         Ok(LookupKeys {
             rotation: self.rotation.expand(params)?,
@@ -73,9 +68,6 @@ pub struct LookupKeys {
 
 impl LookupKeys {
     /// The compressed keys.
-    ///
-    /// # Errors
-    /// If the parameters are not those of the keys.
     pub fn compress(&self, params: &Params) -> Result<SeededLookupKeys> {
         Ok(SeededLookupKeys {
             rotation: self.rotation.compress(params)?,

@@ -1,11 +1,14 @@
 //! LWE key switch (PEGASUS.KS, Fig. 9): from an LWE secret of any dimension to one of dimension
 //! `n`, with keys packed into ring ciphertexts.
 
-use bellerophon_ring::{DigitGadget, Ntt, NttTable, Poly, sample, try_map};
+use bellerophon_ring::{DigitGadget, Ntt, NttTable, Poly, Result, sample, try_map};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
-use crate::{Ciphertext, During, Params, Result, SecretKey, error};
+use crate::ciphertext::Ciphertext;
+use crate::error;
+use crate::params::Params;
+use crate::secret::SecretKey;
 
 /// The compressed key-switching key: one seed and the bodies.
 ///
@@ -23,16 +26,13 @@ pub struct SeededKeySwitchKey {
 impl SeededKeySwitchKey {
     /// Generates the key from `source`, the secret of the input ciphertexts, which may have any
     /// dimension, to the LWE secret `target`.
-    ///
-    /// # Errors
-    /// If `target` does not have the dimension of `params`.
     pub fn generate<R: CryptoRng + ?Sized>(
         params: &Params,
         source: &SecretKey,
         target: &SecretKey,
         rng: &mut R,
     ) -> Result<Self> {
-        target.check(params.spec().dimension).during("key-switching key")?;
+        target.check(params.spec().dimension)?;
         let (ring, gadget) = (params.lwe_ring(), params.key_switch_gadget());
         let n = params.spec().dimension;
         let noise = sample::Gaussian::new(params.spec().sigma)?;
@@ -62,9 +62,6 @@ impl SeededKeySwitchKey {
     }
 
     /// Expands the masks from the seed.
-    ///
-    /// # Errors
-    /// If the parameters are not those of the key.
     pub fn expand(&self, params: &Params) -> Result<KeySwitchKey> {
         check(&self.gadget, &self.bodies, params)?;
         let masks = (0..self.bodies.len())
@@ -75,10 +72,6 @@ impl SeededKeySwitchKey {
     }
 
     /// The key from its stored fields.
-    ///
-    /// # Errors
-    /// If the source dimension is 0, or the bodies do not match the source dimension and these
-    /// parameters.
     pub(crate) fn from_parts(
         params: &Params,
         source: usize,
@@ -87,11 +80,10 @@ impl SeededKeySwitchKey {
     ) -> Result<Self> {
         let gadget = *params.key_switch_gadget();
         check(&gadget, &bodies, params)?;
-        let op = "assembling an LWE key-switching key";
         let (found, needed) = (bodies.len(), Self::rows(params, source));
         if source == 0 || found != needed {
             let remedy = "give one body for each digit of each block of the source secret";
-            return Err(error::dimension(found, needed.max(1), remedy).during(op));
+            return Err(error::dimension(found, needed.max(1), remedy));
         }
         Ok(Self { source, gadget, seed, bodies })
     }
@@ -163,13 +155,9 @@ impl KeySwitchKey {
 
     /// Switches a ciphertext modulo `q` to dimension `n` (Fig. 9). The added noise is
     /// [`noise::key_switch`](crate::noise::key_switch).
-    ///
-    /// # Errors
-    /// If the ciphertext has another dimension or modulus than the key, or the parameters are not
-    /// those of the key.
     pub fn apply(&self, params: &Params, value: &Ciphertext) -> Result<Ciphertext> {
         check(&self.gadget, &self.bodies, params)?;
-        value.check(self.source, params.modulus()).during("key switch")?;
+        value.check(self.source, params.modulus())?;
         let (table, gadget) = (params.lwe_ring().table(0), params.key_switch_gadget());
         let (n, q) = (params.spec().dimension, params.modulus());
         let mut sums = [vec![0; n], vec![0; n]];
@@ -195,7 +183,7 @@ impl KeySwitchKey {
         }
         // Step 3: coefficient 0, plus the body of the input.
         sums.iter_mut().for_each(|sum| table.inverse(sum));
-        let mut out = crate::sample_extract(q, &sums[0], &sums[1], 0)?;
+        let mut out = crate::sample_extraction::sample_extract(q, &sums[0], &sums[1], 0)?;
         out.add_constant(value.b() as i64);
         Ok(out)
     }
@@ -208,10 +196,10 @@ impl KeySwitchKey {
 
 /// Fails unless a key with these digits and bodies belongs to these parameters.
 fn check(gadget: &DigitGadget, bodies: &[Poly<Ntt>], params: &Params) -> Result<()> {
-    let (op, needed) = ("LWE key switch", params.spec().dimension);
+    let needed = params.spec().dimension;
     if let Some(found) = bodies.iter().map(Poly::degree).find(|&found| found != needed) {
         let remedy = "use the key of these parameters";
-        return Err(error::dimension(found, needed, remedy).during(op));
+        return Err(error::dimension(found, needed, remedy));
     }
     let own = params.key_switch_gadget();
     if gadget != own {
@@ -236,16 +224,20 @@ fn multiply(table: &NttTable, digits: &[u64], key: &[Poly<Ntt>], out: &mut [u64]
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::ErrorKind;
-    use crate::error::refusal;
-    use crate::{ParamsSpec, encrypt, params::tests::insecure, phase};
     use bellerophon_mlwe::security::SecretKind;
+    use bellerophon_ring::ErrorKind;
     use rand::SeedableRng;
     use rand_chacha::ChaCha20Rng;
 
+    use super::*;
+    use crate::encrypt::{encrypt, phase};
+    use crate::error::refusal;
+    use crate::params::ParamsSpec;
+    use crate::params::tests::insecure;
+
+    /// From shorter, equal and longer secrets.
     #[test]
-    fn phases_survive_from_shorter_equal_and_longer_secrets() {
+    fn phases_survive_switches_from_any_dimension() {
         let mut rng = ChaCha20Rng::seed_from_u64(1);
         let params = Params::new(insecure(64, 64, false)).unwrap();
         let target = SecretKey::generate_lwe(&params, &mut rng).unwrap();

@@ -2,19 +2,22 @@
 
 mod deviation;
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use std::borrow::Cow;
 
 use bellerophon_mlwe::{self as mlwe, KeyId};
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::Result;
 use rand::CryptoRng;
 
 pub use deviation::Deviation;
 
-use crate::{
-    Ciphertext, During, Encoding, Params, Result, SecretKey, encoding::check_period, encrypt,
-    error, phase,
-};
+use crate::ciphertext::Ciphertext;
+use crate::encoding::{Encoding, check_period};
+use crate::encrypt::{encrypt, phase};
+use crate::error;
+use crate::params::Params;
+use crate::secret::SecretKey;
 
 /// A vector of LWE ciphertexts of one encoding, of dimension `n'` (the coefficients of the ring
 /// secret of the tables) and modulus `q0`. It is the result of table look-ups and of the transition
@@ -78,8 +81,7 @@ impl LweVec {
     /// identifies the client's key that the ring secret of the tables belongs to.
     ///
     /// # Errors
-    /// If there are no ciphertexts, one does not have dimension `n'` and modulus `q0`, the range is
-    /// empty or not finite, the variance is negative or NaN, or the values do not fit one period.
+    /// [`ErrorKind::Range`] if the values do not fit one period.
     pub fn new(
         params: &Params,
         items: Vec<Ciphertext>,
@@ -96,12 +98,11 @@ impl LweVec {
     /// A vector from its ciphertexts, at least one, with all metadata given.
     ///
     /// # Errors
-    /// As [`new`](Self::new), and for a bound on errors that is not finite or below the prediction.
+    /// If the bound on errors is not finite or below the prediction.
     pub fn from_parts(params: &Params, items: Vec<Ciphertext>, meta: LweMeta) -> Result<Self> {
         let LweMeta { lo, hi, noise, index, .. } = meta;
         for item in &items {
-            item.check(params.spec().ring_degree, params.ring_modulus())
-                .during("values of tables")?;
+            item.check(params.spec().ring_degree, params.ring_modulus())?;
         }
         let vector = Self { items, meta }.with_noise(lo..=hi, noise)?;
         index.check("index errors of values")?;
@@ -109,12 +110,10 @@ impl LweVec {
     }
 
     /// Encrypts values under the ring secret, with the noise that the keys of the tables have.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new), and if a value lies outside the range.
     pub fn encrypt<R: CryptoRng + ?Sized>(
         params: &Params,
-        secret: (&SecretKey, KeyId),
+        secret: &SecretKey,
+        key: KeyId,
         values: &[f64],
         encoding: Encoding,
         range: std::ops::RangeInclusive<f64>,
@@ -127,18 +126,15 @@ impl LweVec {
         }
         let items: Result<_> = values
             .iter()
-            .map(|&value| encrypt(q0, secret.0, encoding.encode(value, q0), sigma, rng))
+            .map(|&value| encrypt(q0, secret, encoding.encode(value, q0), sigma, rng))
             .collect();
         // The noise of encryption, and the rounding of the phase to an integer.
         let unit = encoding.width() / q0.value() as f64;
         let variance = (sigma * sigma + 1.0 / 12.0) * unit * unit;
-        Self::new(params, items?, encoding, range, variance, secret.1)
+        Self::new(params, items?, encoding, range, variance, key)
     }
 
     /// Decrypts the values, with their noise, under the ring secret.
-    ///
-    /// # Errors
-    /// If the secret has another dimension.
     pub fn decrypt(&self, secret: &SecretKey) -> Result<Vec<f64>> {
         let decode = |item: &Ciphertext| {
             let phase = phase(item, secret)?;
@@ -177,9 +173,6 @@ impl LweVec {
     }
 
     /// Replaces the range and the noise of the phase, without a check against the tracked ones.
-    ///
-    /// # Errors
-    /// As [`from_parts`](Self::from_parts).
     pub(crate) fn with_noise(
         mut self,
         range: std::ops::RangeInclusive<f64>,
@@ -191,13 +184,10 @@ impl LweVec {
             let variance = noise.predicted.powi(2);
             return Err(error::value_range(lo, hi, variance));
         }
-        self.checked().during("values")
+        self.checked()
     }
 
     /// Replaces the range, without a check against the tracked one. The errors stay as they are.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
     pub fn within(self, range: std::ops::RangeInclusive<f64>) -> Result<Self> {
         let noise = self.meta.noise;
         self.with_noise(range, noise)
@@ -241,15 +231,12 @@ impl LweVec {
     }
 
     /// The values at the given positions, in that order. A position may occur more than once.
-    ///
-    /// # Errors
-    /// If a position does not exist, or none is given.
     pub fn select(&self, positions: &[usize]) -> Result<Self> {
         if let Some(&place) = positions.iter().find(|&&place| place >= self.len()) {
             return Err(error::place(place, self.len()));
         }
         let items = positions.iter().map(|&place| self.items[place].clone()).collect();
-        Self { items, ..self.bare() }.checked().during("selection of values")
+        Self { items, ..self.bare() }.checked()
     }
 
     /// Each value as a vector of its own.
@@ -280,51 +267,44 @@ impl LweVec {
     /// All values of all parts, in order, at a common encoding and with the union of the ranges.
     ///
     /// # Errors
-    /// If there are no parts, or two parts have different keys or encodings that cannot be aligned.
+    /// [`ErrorKind::Scale`] if two encodings cannot be aligned.
     pub fn concat(parts: &[Self]) -> Result<Self> {
-        let op = "LweVec::concat";
         // Step 1: the common encoding is that of the smallest width.
         let width = |part: &&Self| part.meta.encoding.width();
         let finest = parts.iter().min_by(|x, y| width(x).total_cmp(&width(y)));
-        let finest = finest.ok_or_else(error::no_values).during(op)?;
+        let finest = finest.ok_or_else(error::no_values)?;
         // Step 2: convert each part, and take the largest range and errors.
         let mut all = finest.bare();
         for part in parts {
-            let (part, _) = part.aligned(finest).during(op)?;
+            let (part, _) = part.aligned(finest)?;
             all.items.extend(part.at_center(finest.meta.encoding.center()).items);
             (all.meta.lo, all.meta.hi) =
                 (all.meta.lo.min(part.meta.lo), all.meta.hi.max(part.meta.hi));
             all.meta.noise = all.meta.noise.max(part.meta.noise);
             all.meta.index = all.meta.index.max(part.meta.index);
         }
-        all.checked().during(op)
+        all.checked()
     }
 
     /// `x + y` for each pair. Errors add up as if they were equal, which holds for errors of any
     /// correlation.
     ///
     /// # Errors
-    /// If lengths or keys differ, if neither width is an integer multiple of the other, or if the
-    /// sum may not fit one period.
+    /// [`ErrorKind::Scale`] if neither width is an integer multiple of the other;
+    /// [`ErrorKind::Range`] if the sum may not fit one period.
     pub fn add(&self, other: &Self) -> Result<Self> {
-        self.combine(other, |x, y| x + y).during("addition of values")
+        self.combine(other, |x, y| x + y)
     }
 
     /// `x + y` for each pair, of errors that the caller knows to be independent, for example those
     /// of look-ups with one blind rotation each. Within each operand errors count as they did.
-    ///
-    /// # Errors
-    /// As [`add`](Self::add).
     pub fn add_independent(&self, other: &Self) -> Result<Self> {
-        self.combine(other, Deviation::hypot).during("addition of values")
+        self.combine(other, Deviation::hypot)
     }
 
     /// `x - y` for each pair, with errors as of [`add`](Self::add).
-    ///
-    /// # Errors
-    /// As [`add`](Self::add).
     pub fn sub(&self, other: &Self) -> Result<Self> {
-        self.combine(&other.neg(), |x, y| x + y).during("subtraction of values")
+        self.combine(&other.neg(), |x, y| x + y)
     }
 
     /// `x + y` for each pair, with the errors joined by `errors`.
@@ -364,7 +344,7 @@ impl LweVec {
         let (lo, hi) = (self.meta.lo * count, self.meta.hi * count);
         let (noise, index) = (self.meta.noise * count, self.meta.index * count);
         let meta = LweMeta { encoding, lo, hi, noise, index, ..self.meta };
-        Self { items: vec![total], meta }.checked().during("sum of values")
+        Self { items: vec![total], meta }.checked()
     }
 
     /// `x + constant`, which changes the encoding only.
@@ -377,7 +357,7 @@ impl LweVec {
             Encoding::new(self.meta.encoding.center() + constant, self.meta.encoding.width())?;
         let (lo, hi) = (self.meta.lo + constant, self.meta.hi + constant);
         let meta = LweMeta { encoding, lo, hi, ..self.meta };
-        Self { meta, ..self.clone() }.checked().during("addition of a constant")
+        Self { meta, ..self.clone() }.checked()
     }
 
     /// `-x`.
@@ -394,8 +374,7 @@ impl LweVec {
     /// `factor x`, which changes the encoding only: range, noise and width grow alike.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`] if the factor is zero or not finite, or if width, variance or
-    /// deviation would overflow or underflow.
+    /// [`ErrorKind::Argument`] if width, variance or deviation would overflow or underflow.
     pub fn scale(&self, factor: f64) -> Result<Self> {
         // Step 1: the sign, on the ciphertexts.
         let signed = if factor < 0.0 { self.neg() } else { self.clone() };
@@ -409,14 +388,14 @@ impl LweVec {
         };
         if !(width.is_normal() && kept(signed.meta.noise, noise) && kept(signed.meta.index, index))
         {
-            let (op, what, index) = ("scaling of values", "factor", None);
+            let (what, index) = ("factor", None);
             let needed = "a nonzero number that keeps width and variance within the range of f64";
-            return Err(error::constant(what, index, 1, needed).during(op));
+            return Err(error::constant(what, index, 1, needed));
         }
         let encoding = Encoding::new(signed.meta.encoding.center() * size, width)?;
         let (lo, hi) = (signed.meta.lo * size, signed.meta.hi * size);
         let meta = LweMeta { encoding, lo, hi, noise, index, ..signed.meta };
-        Self { meta, ..signed }.checked().during("scaling of values")
+        Self { meta, ..signed }.checked()
     }
 
     /// `factor x` for an integer, at the same width: the phase is multiplied. It serves sums with
@@ -434,7 +413,7 @@ impl LweVec {
         let (x, y) = (self.meta.lo * real, self.meta.hi * real);
         (out.meta.lo, out.meta.hi) = (x.min(y), x.max(y));
         (out.meta.noise, out.meta.index) = (self.meta.noise * real, self.meta.index * real);
-        out.checked().during("integer multiple of values")
+        out.checked()
     }
 
     /// Both operands at the smaller of their widths. The larger must be an integer multiple of it.

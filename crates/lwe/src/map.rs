@@ -1,19 +1,23 @@
 //! Table look-up on [`LweVec`]: programmable bootstrapping of every value, with input and output
 //! under the ring secret.
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use std::ops::RangeInclusive;
 
 use bellerophon_mlwe::{self as mlwe, KeyId};
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::{During, Result, try_map};
 
-use bellerophon_ring::try_map;
-
-use crate::{
-    Ciphertext, Deviation, Encoding, Evaluator, LweMeta, LweVec, Mod2NCiphertext, OutputEncoding,
-    Result, TableDomain, TestPolynomial, blind_rotate, error, noise, progress::LookupProgress,
-    rgsw::Accumulator, switch_modulus, tabulate::Samples,
-};
+use crate::ciphertext::Ciphertext;
+use crate::encoding::{Encoding, OutputEncoding};
+use crate::lwe_vec::{Deviation, LweMeta, LweVec};
+use crate::modulus_switching::{Mod2NCiphertext, switch_modulus};
+use crate::pbs::Evaluator;
+use crate::progress::LookupProgress;
+use crate::rgsw::Accumulator;
+use crate::tabulate::Samples;
+use crate::test_polynomial::{TableDomain, TestPolynomial};
+use crate::{blind_rotate, error, noise};
 
 impl Evaluator<'_> {
     /// `f` of every value, by one programmable bootstrapping (PBS) each.
@@ -27,18 +31,17 @@ impl Evaluator<'_> {
     /// ([`LweMeta::noise`](crate::LweMeta::noise)).
     ///
     /// # Errors
-    /// [`mlwe::ErrorKind::KeyMismatch`] for values of another client,
-    /// [`ErrorKind::Range`] if the range with its guard band does not fit the table,
-    /// [`ErrorKind::NotFinite`] if `f` is not finite somewhere in the range, [`ErrorKind::Range`]
-    /// if the results do not fit one period of a given encoding, [`ErrorKind::Cancelled`] if the
-    /// observer cancels. All except the last are returned before any look-up.
+    /// [`ErrorKind::Range`] if the range with its guard band does not fit the table, or the results
+    /// do not fit a given encoding; [`ErrorKind::NotFinite`] if `f` is not finite somewhere in the
+    /// range. Both are returned before any look-up.
     pub fn map(
         &self,
         values: &LweVec,
         f: impl Fn(f64) -> f64,
         output: OutputEncoding,
     ) -> Result<LweVec> {
-        self.operation("look-up", values.len(), |work| self.map_in(work, values, &[&f], output))
+        let run = |work: &mut _| self.map_in(work, values, &[&f], output);
+        self.with_progress(values.len(), run).during("map")
     }
 
     /// The standard deviation of the argument error of a look-up on these values, in units of the
@@ -66,9 +69,6 @@ impl Evaluator<'_> {
 
     /// Applies one function to each value, with a common output encoding. It serves, for example,
     /// the leaves of a decision tree, whose results are then added.
-    ///
-    /// # Errors
-    /// As [`map`](Self::map), and if the number of functions differs from the number of values.
     pub fn map_each(
         &self,
         values: &LweVec,
@@ -78,7 +78,8 @@ impl Evaluator<'_> {
         if functions.len() != values.len() {
             return Err(error::table_count(functions.len(), values.len()));
         }
-        self.operation("look-up", values.len(), |work| self.map_in(work, values, functions, output))
+        let run = |work: &mut _| self.map_in(work, values, functions, output);
+        self.with_progress(values.len(), run).during("map_each")
     }
 
     /// [`map`](Self::map) or [`map_each`](Self::map_each) within a longer operation. `functions`
@@ -105,7 +106,7 @@ impl Evaluator<'_> {
         let items = self.look_up_values(work, values, &tables?)?;
         // Step 4: the metadata of the results.
         let index = Samples::error(&samples, self.index_cells(values));
-        self.results(items, encoding, range, (variance, index), values.meta().key)
+        self.results(items, encoding, range, variance, index, values.meta().key)
     }
 
     /// Two standard deviations in cells of the table: of the index error, including the noise of
@@ -212,7 +213,8 @@ impl Evaluator<'_> {
         items: Vec<Ciphertext>,
         encoding: Encoding,
         range: RangeInclusive<f64>,
-        (phase_variance, index): (f64, Deviation),
+        phase_variance: f64,
+        index: Deviation,
         key: KeyId,
     ) -> Result<LweVec> {
         let unit = encoding.width() / self.params.ring_modulus().value() as f64;
@@ -224,8 +226,6 @@ impl Evaluator<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::ErrorKind;
-    use crate::error::refusal;
     use std::{
         cell::Cell,
         ops::ControlFlow,
@@ -236,13 +236,15 @@ mod tests {
     };
 
     use bellerophon_mlwe::SecretKind;
+    use bellerophon_ring::ErrorKind;
 
     use super::*;
-    use crate::{
-        Headroom, NtruRotation, ParamsSpec,
-        params::tests::{insecure, insecure_ntru},
-        testing::Setup,
-    };
+    use crate::encoding::Headroom;
+    use crate::engine::NtruRotation;
+    use crate::error::refusal;
+    use crate::params::ParamsSpec;
+    use crate::params::tests::{insecure, insecure_ntru};
+    use crate::testing::Setup;
 
     /// The look-up of a linear function shows the index error itself. Its standard deviation agrees
     /// with the prediction, bounded from both sides.
@@ -354,7 +356,7 @@ mod tests {
         let wide = x.add(&x).unwrap();
         let error = evaluator.map(&wide, |v| v, OutputEncoding::Fit(Headroom::TABLE)).unwrap_err();
         assert!(
-            error.op() == "look-up"
+            error.op() == "map"
                 && error.is(&ErrorKind::Range, "encode the inputs with headroom for more"),
             "{error}"
         );
@@ -409,7 +411,7 @@ mod tests {
             evaluator.map(&x, identity, output).unwrap_err(),
             evaluator.maps(&x, &[(&identity, output), (&f64::sin, output)]).unwrap_err(),
             evaluator.max(&[x.clone(), x.clone()]).unwrap_err(),
-            evaluator.sort(&x, crate::Order::Ascending).unwrap_err(),
+            evaluator.sort(&x, crate::functions::Order::Ascending).unwrap_err(),
             evaluator.arg_max(&lanes, Headroom::TABLE).unwrap_err(),
             evaluator.arg_max(&lanes[..1], Headroom::TABLE).unwrap_err(),
         ];
@@ -464,7 +466,7 @@ mod tests {
     #[test]
     fn fitted_encodings_are_accepted() {
         // The noise of a look-up is several steps.
-        let noisy = crate::ParamsSpec { ring_sigma: 2048.0, ..insecure(8, 1024, true) };
+        let noisy = crate::params::ParamsSpec { ring_sigma: 2048.0, ..insecure(8, 1024, true) };
         let mut s = Setup::new(noisy);
         let encoding = s.fit(0.0..=1.0, 1e6, Headroom::TABLE);
         let x = s.encrypt(&[0.5], 0.0..=1.0, encoding);
@@ -515,7 +517,7 @@ mod tests {
             };
             let stopping = s.evaluator().observed(&at);
             let error = stopping.map(&x, |v| v, output).unwrap_err();
-            assert_eq!(error.op(), "look-up");
+            assert_eq!(error.op(), "map");
             let &ErrorKind::Cancelled { done, total: 300, .. } = error.kind() else {
                 panic!("{error}")
             };

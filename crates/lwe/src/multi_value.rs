@@ -12,13 +12,19 @@
 //! results, so that the difference at the negacyclic wrap vanishes. Only coefficient 0 is needed:
 //! each function costs an inner product for the body and one inverse transform for the mask.
 
-use bellerophon_ring::try_map;
+use bellerophon_ring::{During, Result, try_map};
 
-use crate::{
-    Ciphertext, Encoding, Evaluator, LweVec, OutputEncoding, Params, Result, TableDomain,
-    TestPolynomial, encoding::check_period, error, noise, progress::LookupProgress,
-    rgsw::Accumulator, sample_extract::coefficient_mask, tabulate::Samples,
-};
+use crate::ciphertext::Ciphertext;
+use crate::encoding::{Encoding, OutputEncoding, check_period};
+use crate::lwe_vec::LweVec;
+use crate::params::Params;
+use crate::pbs::Evaluator;
+use crate::progress::LookupProgress;
+use crate::rgsw::Accumulator;
+use crate::sample_extraction::coefficient_mask;
+use crate::tabulate::Samples;
+use crate::test_polynomial::{TableDomain, TestPolynomial};
+use crate::{error, noise};
 
 /// A function for [`Evaluator::maps`], and the encoding of its results.
 pub type Table<'f> = (&'f dyn Fn(f64) -> f64, OutputEncoding);
@@ -33,13 +39,9 @@ impl Evaluator<'_> {
     /// than sums of independent results ([`LweMeta::noise`](crate::LweMeta::noise)). With
     /// digits and on NTRU the noise is too large for this method, and the same switched ciphertext
     /// is rotated once for each function.
-    ///
-    /// # Errors
-    /// As [`map`](Self::map), and if there are no functions.
     pub fn maps(&self, values: &LweVec, tables: &[Table<'_>]) -> Result<Vec<LweVec>> {
         let look_ups = values.len() * self.rotations(tables.len());
-        let op = "look-ups of several functions";
-        self.operation(op, look_ups, |work| self.maps_in(work, values, tables))
+        self.with_progress(look_ups, |work| self.maps_in(work, values, tables)).during("maps")
     }
 
     /// The number of blind rotations of [`maps`](Self::maps) for each value, given the number of
@@ -103,7 +105,7 @@ impl Evaluator<'_> {
         // Step 3: the metadata of the results.
         let results =
             items.into_iter().zip(prepared).map(|(items, (_, encoding, range, index))| {
-                self.results(items, encoding, range, (variance, index), values.meta().key)
+                self.results(items, encoding, range, variance, index, values.meta().key)
             });
         results.collect()
     }
@@ -156,7 +158,7 @@ impl Evaluator<'_> {
         let results = results.map(|((items, function), variance)| {
             let range = function.range();
             let index = Samples::error(std::slice::from_ref(&function.samples), cells);
-            self.results(items, function.encoding, range, (variance, index), values.meta().key)
+            self.results(items, function.encoding, range, variance, index, values.meta().key)
         });
         results.collect()
     }
@@ -277,15 +279,14 @@ fn coefficient_zero(b: &[u64], w: &[i64]) -> i128 {
 
 #[cfg(test)]
 mod tests {
+    use bellerophon_ring::ErrorKind;
+
     use super::*;
-    use crate::ErrorKind;
+    use crate::encoding::Headroom;
+    use crate::encrypt::phase;
     use crate::error::refusal;
-    use crate::{
-        Headroom,
-        params::tests::*,
-        phase,
-        testing::{Count, Setup},
-    };
+    use crate::params::tests::*;
+    use crate::testing::{Count, Setup};
 
     type F = fn(f64) -> f64;
     const FUNCTIONS: [F; 5] =
@@ -299,7 +300,7 @@ mod tests {
     /// of each function agrees with the prediction, bounded from both sides.
     #[test]
     fn noise_is_as_predicted_and_all_see_the_same_index() {
-        let ntru = insecure_ntru(32, 256, crate::NtruRotation::Ternary);
+        let ntru = insecure_ntru(32, 256, crate::engine::NtruRotation::Ternary);
         for spec in [insecure(32, 256, false), insecure(32, 256, true), ntru] {
             let mut s = Setup::new(spec);
             let repeated = !s.params.one_rotation_for_several();
@@ -405,7 +406,7 @@ mod tests {
         let unit = 2f64.powi(20);
         let factor = Factor::new(&params, &function, unit);
         let common = common_factor(&params, domain, 1 << 19).unwrap();
-        let key = crate::SecretKey::generate_ring(
+        let key = crate::secret::SecretKey::generate_ring(
             &params,
             &mut <rand_chacha::ChaCha20Rng as rand::SeedableRng>::seed_from_u64(1),
         );

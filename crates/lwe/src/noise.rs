@@ -4,15 +4,18 @@
 //! tests bound each from both sides by measurements. `norm2` is `|s|^2`, the weight of a ternary
 //! secret.
 
+mod digits;
 mod ntru;
 
 use bellerophon_mlwe::security::SecretKind;
-use bellerophon_ring::DigitGadget;
+use bellerophon_ring::Result;
 
 #[cfg(test)]
 pub(crate) use ntru::{ntru_product, ntru_ring_switch};
 
-use crate::{Params, Result, error, params::EngineContext};
+use crate::error;
+use crate::params::{EngineContext, Params};
+use digits::{digit_squares, dropped};
 
 /// The variance after a modulus switch from `from` to `to`, of a ciphertext with the variance
 /// `variance` before: the noise scales, and every coordinate is rounded.
@@ -278,37 +281,24 @@ pub fn largest_norm2(secret: SecretKind, dimension: usize) -> f64 {
     (mean * n + 9.0 * (variance * n).sqrt()).min(w * w * n).floor()
 }
 
-/// The sum of the mean squares of the digits of a uniform coefficient. A digit of range `R` has the
-/// mean square `R^2 / 12 + 1 / 6`. The range is the base for all digits but the last, and the
-/// remaining part of the modulus for the last.
-fn digit_squares(gadget: &DigitGadget, modulus: u64) -> f64 {
-    let lower = gadget.base_log() * (gadget.digits() as u32 - 1);
-    let last = modulus as f64 / 2f64.powi((gadget.dropped_bits() + lower) as i32);
-    let square = |range: f64| range * range / 12.0 + 1.0 / 6.0;
-    (gadget.digits() - 1) as f64 * square(2f64.powi(gadget.base_log() as i32)) + square(last)
-}
-
-/// The variance of rounding a coefficient to the bits that the digits keep.
-fn dropped(gadget: &DigitGadget) -> f64 {
-    let unit = 2f64.powi(gadget.dropped_bits() as i32);
-    (unit * unit - 1.0).max(0.0) / 12.0
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::{
-        Ciphertext, Mod2NCiphertext, NtruRotation, ParamsSpec, SecretKey, SeededBlindRotationKey,
-        SeededKeySwitchKey, TableDomain, TestPolynomial,
-        blind_rotate::tests::specs,
-        blind_rotate_batch, encrypt,
-        params::tests::{insecure, insecure_ntru_that_drops},
-        phase,
-        rgsw::tests::phases,
-        switch_modulus,
-    };
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha20Rng;
+
+    use super::*;
+    use crate::blind_rotate::tests::specs;
+    use crate::blind_rotate::{SeededBlindRotationKey, blind_rotate_batch};
+    use crate::ciphertext::Ciphertext;
+    use crate::encrypt::{encrypt, phase};
+    use crate::engine::NtruRotation;
+    use crate::keyswitch::SeededKeySwitchKey;
+    use crate::modulus_switching::{Mod2NCiphertext, switch_modulus};
+    use crate::params::ParamsSpec;
+    use crate::params::tests::{insecure, insecure_ntru_that_drops};
+    use crate::rgsw::tests::phases;
+    use crate::secret::SecretKey;
+    use crate::test_polynomial::{TableDomain, TestPolynomial};
 
     fn variance(sample: &[f64]) -> f64 {
         sample.iter().map(|x| x * x).sum::<f64>() / sample.len() as f64

@@ -1,14 +1,20 @@
 //! `pegasus-ntru` as described in its paper, as a baseline for comparison.
 
-use bellerophon_ring::{Modulus, sample, try_map};
+use bellerophon_ring::{Modulus, Result, sample, try_map};
 use chacha20::ChaCha20Rng;
 use rand::{CryptoRng, SeedableRng};
 use zeroize::Zeroizing;
 
-use crate::{
-    Ciphertext, During, NtruSet, Params, Result, SecretKey, TestPolynomial,
-    blind_rotate::NtruKeyMaterial, noise, ntru::NtruSecret, sample_extract, switch_modulus,
-};
+use crate::blind_rotate::NtruKeyMaterial;
+use crate::ciphertext::Ciphertext;
+use crate::modulus_switching::switch_modulus;
+use crate::noise;
+use crate::ntru::NtruSecret;
+use crate::params::Params;
+use crate::presets::NtruSet;
+use crate::sample_extraction::sample_extract;
+use crate::secret::SecretKey;
+use crate::test_polynomial::TestPolynomial;
 
 /// Bits of a digit of the table-based key switch, and the number of digits: `B_ks = 2^7`,
 /// `d_ks = 2`.
@@ -33,12 +39,9 @@ pub struct Ntru128 {
 
 impl Ntru128 {
     /// Generates the keys for an LWE secret.
-    ///
-    /// # Errors
-    /// If the secret does not have the dimension of the set, 512.
     pub fn generate<R: CryptoRng + ?Sized>(lwe: &SecretKey, rng: &mut R) -> Result<Self> {
         let params = Self::params()?;
-        lwe.check(params.spec().dimension).during("blind-rotation key")?;
+        lwe.check(params.spec().dimension)?;
         let context = params.ntru().expect("a set of the NTRU engine");
         let secret = NtruSecret::generate(context, rng)?;
         let rotation = NtruKeyMaterial::generate(context, &secret, lwe.coefficients(), rng)?;
@@ -53,18 +56,12 @@ impl Ntru128 {
     }
 
     /// The set: `n = 512`, `N = 1024`, base `2^4`, five digits.
-    ///
-    /// # Errors
-    /// None: the set is valid.
     pub(crate) fn params() -> Result<Params> {
         Params::new(NtruSet::Paper128.spec()?)
     }
 
     /// Programmable bootstrapping (PBS): applies a test polynomial to every value. Inputs and
     /// outputs have dimension `n` and modulus `Q_ks`.
-    ///
-    /// # Errors
-    /// If a value or the test polynomial does not belong to this set.
     pub fn look_up(
         &self,
         values: &[Ciphertext],
@@ -73,8 +70,8 @@ impl Ntru128 {
         let params = &self.params;
         let context = params.ntru().expect("a set of the NTRU engine");
         try_map(values, |value| {
-            value.check(params.spec().dimension, params.modulus()).during("look-up")?;
-            table.check(params).during("look-up")?;
+            value.check(params.spec().dimension, params.modulus())?;
+            table.check(params)?;
             // Step 1: modulus switch to 2N and blind rotation.
             let exponents = params.exponents(value)?;
             let c = self.rotation.rotate(context, &[(table, &exponents)]).remove(0);
@@ -168,7 +165,7 @@ impl TableSwitchKey {
     /// of the input.
     fn apply(&self, value: &Ciphertext) -> Result<Ciphertext> {
         let [n, source] = self.dimensions;
-        value.check(source, &self.modulus).during("key switch")?;
+        value.check(source, &self.modulus)?;
         let mut sums = vec![0u64; n + 1];
         for (a, row) in value.a().iter().zip(self.words.chunks_exact(DIGITS * VALUES * (n + 1))) {
             for (j, table) in row.chunks_exact(VALUES * (n + 1)).enumerate() {
@@ -192,9 +189,11 @@ impl TableSwitchKey {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::{TableDomain, encrypt, phase};
     use rand::SeedableRng;
+
+    use super::*;
+    use crate::encrypt::{encrypt, phase};
+    use crate::test_polynomial::TableDomain;
 
     /// The table-based key switch at a small size: phases are preserved, and the noise is that of
     /// one fresh ciphertext for each nonzero digit, bounded from both sides.

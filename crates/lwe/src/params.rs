@@ -1,25 +1,24 @@
 //! Parameters: [`ParamsSpec`] is a literal of plain numbers, [`Params`] the checked, immutable set.
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use std::sync::Arc;
 
 use bellerophon_mlwe::security::{
     self, Model, NTRU_TERNARY_SIGMA, SecretKind, Security, TABLE_SIGMA, lwe_estimate_bits,
     lwe_max_log2_q_over_sigma,
 };
-use bellerophon_ring::{DigitGadget, Modulus, Ring, wire::Fingerprint};
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::{DigitGadget, Modulus, Result, Ring, wire::Fingerprint};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
-use crate::{
-    Ciphertext, Mod2NCiphertext, Result,
-    engine::{Engine, NtruRotation, RgswGadget},
-    error,
-    ntru::NtruContext,
-    rgsw::RgswContext,
-    secret::{BOUNDS, LARGEST, SecretKey},
-};
+use crate::ciphertext::Ciphertext;
+use crate::engine::{Engine, NtruRotation, RgswGadget};
+use crate::error;
+use crate::modulus_switching::Mod2NCiphertext;
+use crate::ntru::NtruContext;
+use crate::rgsw::RgswContext;
+use crate::secret::{BOUNDS, LARGEST, SecretKey};
 
 /// The specification of a parameter set for programmable bootstrapping. [`Params::new`] checks it.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,51 +81,15 @@ impl Params {
     /// Checks the ranges, the primes and, unless [`Security::Insecure`], the security of all keys.
     ///
     /// # Errors
-    /// [`ErrorKind::Parameters`] names the field. [`ErrorKind::Insecure`] names the key that is too
-    /// weak.
+    /// [`ErrorKind::Parameters`] names the field, [`ErrorKind::Insecure`] the key that is too weak.
     pub fn new(spec: ParamsSpec) -> Result<Self> {
-        let refuse =
-            |field, found: String, needed: &str| Err(error::parameter(field, found, needed.into()));
         // Step 1: dimension, noise and secrets.
-        if !spec.dimension.is_power_of_two() {
-            return refuse("dimension", spec.dimension.to_string(), "a power of two");
-        }
-        for (field, sigma) in [("sigma", spec.sigma), ("ring_sigma", spec.ring_sigma)] {
-            if !(0.5..=4294967296.0).contains(&sigma) {
-                return refuse(field, sigma.to_string(), "0.5 to 2^32");
-            }
-            // The security tables bound q / sigma for sigma of at least 3.2. Narrower errors are
-            // easier to attack.
-            if spec.security != Security::Insecure && sigma < TABLE_SIGMA {
-                let needed = "3.2 or more: the security tables start there (or Security::Insecure)";
-                return refuse(field, sigma.to_string(), needed);
-            }
-        }
-        for (field, kind, dimension) in [
-            ("secret", spec.secret, spec.dimension),
-            ("ring_secret", spec.ring_secret, spec.ring_degree),
-        ] {
-            match kind {
-                SecretKind::Sparse(weight) if !(1..=dimension).contains(&weight) => {
-                    return refuse(field, format!("weight {weight}"), "1 to the dimension");
-                }
-                SecretKind::Bounded(w) if !(1..=LARGEST).contains(&w) => {
-                    return refuse(field, kind.to_string(), BOUNDS);
-                }
-                SecretKind::Bounded(_) if field == "ring_secret" => {
-                    return refuse(field, kind.to_string(), "a ternary secret");
-                }
-                SecretKind::Bounded(_) if !spec.engine.allows_any_secret() => {
-                    let needed = "a ternary secret for this engine, or NtruRotation::Any";
-                    return refuse(field, kind.to_string(), needed);
-                }
-                _ => {}
-            }
-        }
+        check_dimension_noise_and_secrets(&spec)?;
         // Step 2: the ring and the gadget of the LWE key switch.
         let modulus = Modulus::new(spec.modulus)?;
         if modulus.bits() > 56 {
-            return refuse("modulus", spec.modulus.to_string(), "at most 56 bits");
+            let found = spec.modulus.to_string();
+            return Err(error::parameter("modulus", found, "at most 56 bits".into()));
         }
         let lwe_ring = Ring::new(spec.dimension, &[modulus])?;
         let key_switch_gadget =
@@ -285,9 +248,6 @@ impl Params {
     }
 
     /// Switches an LWE ciphertext to modulus `2N`: the exponents by which the engine can rotate.
-    ///
-    /// # Errors
-    /// None for ciphertexts of these parameters.
     pub fn exponents(&self, value: &Ciphertext) -> Result<Mod2NCiphertext> {
         Mod2NCiphertext::on_grid(
             value,
@@ -346,6 +306,48 @@ fn fingerprint(spec: &ParamsSpec) -> Fingerprint {
         .chain(secret(spec.ring_secret))
         .chain([spec.ring_sigma.to_bits()]);
     Fingerprint::of("bellerophon 2026-11-24 parameters of look-ups", words)
+}
+
+/// Fails unless dimension, noise and secrets are within their ranges.
+fn check_dimension_noise_and_secrets(spec: &ParamsSpec) -> Result<()> {
+    let refuse =
+        |field, found: String, needed: &str| Err(error::parameter(field, found, needed.into()));
+    if !spec.dimension.is_power_of_two() {
+        return refuse("dimension", spec.dimension.to_string(), "a power of two");
+    }
+    for (field, sigma) in [("sigma", spec.sigma), ("ring_sigma", spec.ring_sigma)] {
+        if !(0.5..=4294967296.0).contains(&sigma) {
+            return refuse(field, sigma.to_string(), "0.5 to 2^32");
+        }
+        // The security tables bound q / sigma for sigma of at least 3.2. Narrower errors are
+        // easier to attack.
+        if spec.security != Security::Insecure && sigma < TABLE_SIGMA {
+            let needed = "3.2 or more: the security tables start there (or Security::Insecure)";
+            return refuse(field, sigma.to_string(), needed);
+        }
+    }
+    for (field, kind, dimension) in [
+        ("secret", spec.secret, spec.dimension),
+        ("ring_secret", spec.ring_secret, spec.ring_degree),
+    ] {
+        match kind {
+            SecretKind::Sparse(weight) if !(1..=dimension).contains(&weight) => {
+                return refuse(field, format!("weight {weight}"), "1 to the dimension");
+            }
+            SecretKind::Bounded(w) if !(1..=LARGEST).contains(&w) => {
+                return refuse(field, kind.to_string(), BOUNDS);
+            }
+            SecretKind::Bounded(_) if field == "ring_secret" => {
+                return refuse(field, kind.to_string(), "a ternary secret");
+            }
+            SecretKind::Bounded(_) if !spec.engine.allows_any_secret() => {
+                let needed = "a ternary secret for this engine, or NtruRotation::Any";
+                return refuse(field, kind.to_string(), needed);
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Checks all keys against the security tables, and returns the smallest estimate in bits.
@@ -422,16 +424,13 @@ impl SecretKey {
     /// A stored LWE secret of a parameter set.
     ///
     /// # Errors
-    /// If the number of coefficients is not the dimension of the set, or the coefficients are not
-    /// possible for its distribution ([`SecretKind::may_be`]).
+    /// If the coefficients are not possible for the distribution of the set
+    /// ([`SecretKind::may_be`]).
     pub fn restore_lwe(params: &Params, coefficients: Zeroizing<Vec<i64>>) -> Result<Self> {
         Self::restore(params.spec().dimension, params.spec().secret, coefficients)
     }
 
     /// A stored ring secret of a parameter set.
-    ///
-    /// # Errors
-    /// As [`restore_lwe`](Self::restore_lwe).
     pub fn restore_ring(params: &Params, coefficients: Zeroizing<Vec<i64>>) -> Result<Self> {
         Self::restore(params.spec().ring_degree, params.spec().ring_secret, coefficients)
     }

@@ -3,12 +3,15 @@
 
 use std::sync::atomic::AtomicU64;
 
-use bellerophon_ring::try_map;
+use bellerophon_ring::{Result, error::operation, try_map};
 
-use crate::{
-    Ciphertext, During, LookupKeys, Observer, Params, Result, TestPolynomial, noise,
-    progress::LookupProgress, switch_modulus,
-};
+use crate::ciphertext::Ciphertext;
+use crate::keys::LookupKeys;
+use crate::modulus_switching::switch_modulus;
+use crate::noise;
+use crate::params::Params;
+use crate::progress::{LookupProgress, Observer};
+use crate::test_polynomial::TestPolynomial;
 
 /// Default `log2` of the probability that the index of a look-up falls outside its table.
 const LOG2_FAILURE: f64 = -60.0;
@@ -32,9 +35,6 @@ impl<'k> Evaluator<'k> {
     }
 
     /// Returns the evaluator with guard bands for another failure probability, given as its `log2`.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Argument`](crate::ErrorKind::Argument) unless it is finite and below 0.
     pub fn with_failure(self, log2_failure: f64) -> Result<Self> {
         noise::check_failure(log2_failure)?;
         Ok(Self { log2_failure, ..self })
@@ -58,14 +58,13 @@ impl<'k> Evaluator<'k> {
         LookupProgress::begin(self.observer, self.counter, look_ups)
     }
 
-    /// Runs an operation of `look_ups` look-ups. Its errors name `op`.
-    pub(crate) fn operation<T>(
+    /// Runs an operation of `look_ups` look-ups.
+    pub(crate) fn with_progress<T>(
         &self,
-        op: &'static str,
         look_ups: usize,
         run: impl FnOnce(&mut LookupProgress<'k>) -> Result<T>,
     ) -> Result<T> {
-        self.begin(look_ups).and_then(|mut work| run(&mut work)).during(op)
+        self.begin(look_ups).and_then(|mut work| run(&mut work))
     }
 
     /// Programmable bootstrapping (PBS): applies a test polynomial to every value (PEGASUS.LUT,
@@ -76,30 +75,28 @@ impl<'k> Evaluator<'k> {
     /// values, or one for each.
     ///
     /// # Errors
-    /// If a value or a test polynomial does not belong to these parameters;
     /// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled) if the observer cancels.
     pub fn look_up(
         &self,
         values: &[Ciphertext],
         tables: &[&TestPolynomial],
     ) -> Result<Vec<Ciphertext>> {
-        let work = self.begin(values.len()).during("look-up")?;
-        // Line 2 of Fig. 2: modulus switch to 2N.
-        let exponents = try_map(values, |value| {
-            value.check(self.params.spec().dimension, self.params.modulus()).during("look-up")?;
-            self.params.exponents(value)
-        })?;
-        // Lines 3 to 6: blind rotation of the test polynomials.
-        let accumulators = self.blind_rotate(&work, &exponents, tables).during("look-up")?;
-        // Line 7: sample extraction of the constant coefficient.
-        try_map(&accumulators, |accumulator| accumulator.sample_extract(0))
+        operation("look_up", || {
+            let work = self.begin(values.len())?;
+            // Line 2 of Fig. 2: modulus switch to 2N.
+            let exponents = try_map(values, |value| {
+                value.check(self.params.spec().dimension, self.params.modulus())?;
+                self.params.exponents(value)
+            })?;
+            // Lines 3 to 6: blind rotation of the test polynomials.
+            let accumulators = self.blind_rotate(&work, &exponents, tables)?;
+            // Line 7: sample extraction of the constant coefficient.
+            try_map(&accumulators, |accumulator| accumulator.sample_extract(0))
+        })
     }
 
     /// [`look_up`](Self::look_up), followed by the modulus switch to `q` and the key switch to
     /// dimension `n`: the input form of the next programmable bootstrapping and of repacking.
-    ///
-    /// # Errors
-    /// As [`look_up`](Self::look_up).
     pub fn look_up_and_switch(
         &self,
         values: &[Ciphertext],
@@ -128,17 +125,20 @@ impl std::fmt::Debug for Evaluator<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::{
-        ErrorKind, SecretKey, SeededBlindRotationKey, SeededLookupKeys, TableDomain,
-        params::tests::*,
-    };
     use bellerophon_mlwe::KeyId;
+    use bellerophon_ring::ErrorKind;
     use rand::SeedableRng;
     use rand_chacha::ChaCha20Rng;
 
+    use super::*;
+    use crate::blind_rotate::SeededBlindRotationKey;
+    use crate::keys::SeededLookupKeys;
+    use crate::params::tests::*;
+    use crate::secret::SecretKey;
+    use crate::test_polynomial::TableDomain;
+
     #[test]
-    fn values_have_the_dimension_of_the_key_or_are_refused() {
+    fn values_of_other_dimensions_are_refused() {
         let mut rng = ChaCha20Rng::seed_from_u64(2);
         let params = Params::new(insecure(8, 64, false)).unwrap();
         let lwe = SecretKey::generate_lwe(&params, &mut rng).unwrap();
@@ -155,13 +155,13 @@ mod tests {
         let long = Ciphertext::trivial(*params.modulus(), 16, 0);
         let error = evaluator.look_up(&[long], &[&table]).unwrap_err();
         assert!(
-            error.op() == "look-up"
+            error.op() == "look_up"
                 && error.is(&ErrorKind::Shape, "dimension 16 where 8 is needed")
         );
         let wide = Ciphertext::trivial(*params.ring_modulus(), 8, 0);
         let error = evaluator.look_up_and_switch(&[wide], &[&table]).unwrap_err();
         assert!(
-            error.op() == "look-up"
+            error.op() == "look_up"
                 && error.is(&ErrorKind::ParamsMismatch, "is needed; switch the modulus first")
         );
     }

@@ -3,7 +3,8 @@
 use bellerophon_mlwe::security::{SecretKind, Security};
 use bellerophon_ring::prime;
 
-use crate::{Engine, NtruRotation, NtruSpec, ParamsSpec};
+use crate::engine::{Engine, NtruRotation, NtruSpec};
+use crate::params::ParamsSpec;
 
 /// Parameter sets of the NTRU engine, by the degree of their tables.
 ///
@@ -13,11 +14,11 @@ use crate::{Engine, NtruRotation, NtruSpec, ParamsSpec};
 /// look-up, as a fraction of a period. Multiplied by the width of the output encoding it is the
 /// error of a result in addition to the index error. The index error is the predicted standard
 /// deviation for fresh values under the ring secret, in steps of a table of `N`. It includes the
-/// switch to the LWE secret.
+/// switch to the LWE secret. Transforms are the average of a coordinate.
 ///
-/// | set | `N` | `log2 Q` | digits | bits of security of `Q` | transforms per coordinate, on average | noise | index error |
+/// | set | `N` | `log2 Q` | digits | bits of security | transforms | noise | index error |
 /// | --- | --- | --- | --- | --- | --- | --- | --- |
-/// | [`Paper128`](Self::Paper128) | 1024 | 19.9 | 5 x 4 | 129 (131 by the estimator) | 10.9 | `2^-6.9` | 52.8 |
+/// | [`Paper128`](Self::Paper128) | 1024 | 19.9 | 5 x 4 | 129 | 10.9 | `2^-6.9` | 52.8 |
 /// | [`N2048`](Self::N2048) | 2048 | 28.6 | 4 x 6 | 136 | 5 | `2^-12.3` | 4.0 |
 /// | [`N4096`](Self::N4096) | 4096 | 44 | 2 x 14 | 134 | 3 | `2^-19.2` | 4.0 |
 /// | [`N4096OneDigit`](Self::N4096OneDigit) | 4096 | 44 | 1 x 21 | 134 | 2 | `2^-12.4` | 4.0 |
@@ -61,10 +62,7 @@ impl NtruSet {
     ];
 
     /// The specification of the set.
-    ///
-    /// # Errors
-    /// None: the primes exist.
-    pub fn spec(self) -> crate::Result<ParamsSpec> {
+    pub fn spec(self) -> bellerophon_ring::Result<ParamsSpec> {
         let ternary = NtruRotation::Ternary;
         match self {
             // The parameters of the paper, except for the prime 12289 instead of 2^14.
@@ -90,11 +88,11 @@ impl NtruSet {
                 security: Security::Insecure,
             }),
             // Q, the bits of a digit and the number of digits.
-            Self::N2048 => of_degree(2048, (406_818_817, 6, 4), ternary),
-            Self::N4096 => of_degree(4096, (17_592_186_028_033, 14, 2), ternary),
-            Self::N4096OneDigit => of_degree(4096, (17_592_186_028_033, 21, 1), ternary),
-            Self::N8192 => of_degree(8192, (70_368_743_669_761, 15, 2), ternary),
-            Self::N8192OneDigit => of_degree(8192, (1_125_899_906_826_241, 24, 1), ternary),
+            Self::N2048 => of_degree(2048, 406_818_817, 6, 4, ternary),
+            Self::N4096 => of_degree(4096, 17_592_186_028_033, 14, 2, ternary),
+            Self::N4096OneDigit => of_degree(4096, 17_592_186_028_033, 21, 1, ternary),
+            Self::N8192 => of_degree(8192, 70_368_743_669_761, 15, 2, ternary),
+            Self::N8192OneDigit => of_degree(8192, 1_125_899_906_826_241, 24, 1, ternary),
         }
     }
 }
@@ -103,10 +101,7 @@ impl NtruSpec {
     /// The engine with ternary rotation for tables of a degree, whose noise is negligible against
     /// the index error: that of the [`NtruSet`] with enough digits. `None` if the security table
     /// has no NTRU keys of this degree, unless [`Security::Insecure`] is given.
-    ///
-    /// # Errors
-    /// None: the primes exist.
-    pub fn for_degree(degree: usize, security: Security) -> crate::Result<Option<Self>> {
+    pub fn for_degree(degree: usize, security: Security) -> bellerophon_ring::Result<Option<Self>> {
         let set = match degree {
             2048 => NtruSet::N2048,
             4096 => NtruSet::N4096,
@@ -130,9 +125,11 @@ impl NtruSpec {
 /// digits. `Q` is the largest prime within the security bound (or below `2^50` or `2^46`).
 fn of_degree(
     degree: usize,
-    (modulus, base_log, count): (u64, u32, usize),
+    modulus: u64,
+    base_log: u32,
+    count: usize,
     rotation: NtruRotation,
-) -> crate::Result<ParamsSpec> {
+) -> bellerophon_ring::Result<ParamsSpec> {
     Ok(ParamsSpec {
         dimension: 1024,
         modulus: prime::ntt_primes_below(1024, 28, 1, &[])?[0].value(),
@@ -158,14 +155,20 @@ fn of_degree(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::{
-        Encoding, ErrorKind, Headroom, Params, SecretKey, SeededBlindRotationKey, TableDomain,
-        TestPolynomial, blind_rotate_batch, encrypt, noise, rgsw::tests::phases,
-    };
     use bellerophon_mlwe::security::{NTRU_TERNARY_SIGMA, ntru_estimate_bits};
+    use bellerophon_ring::ErrorKind;
     use rand::SeedableRng;
     use rand_chacha::ChaCha20Rng;
+
+    use super::*;
+    use crate::blind_rotate::{SeededBlindRotationKey, blind_rotate_batch};
+    use crate::encoding::{Encoding, Headroom};
+    use crate::encrypt::encrypt;
+    use crate::noise;
+    use crate::params::Params;
+    use crate::rgsw::tests::phases;
+    use crate::secret::SecretKey;
+    use crate::test_polynomial::{TableDomain, TestPolynomial};
 
     /// The columns of the table of [`NtruSet`].
     #[test]
@@ -235,7 +238,7 @@ mod tests {
         let cases = [(2048, 29, 136.0), (4096, 45, 132.0), (4096, 54, 94.0), (2048, 53, 43.0)];
         for (degree, bits, below) in cases {
             let modulus = prime::ntt_primes_below(degree, bits, 2, &[]).unwrap()[1].value();
-            let spec = of_degree(degree, (modulus, 10, 2), NtruRotation::Ternary).unwrap();
+            let spec = of_degree(degree, modulus, 10, 2, NtruRotation::Ternary).unwrap();
             let error = Params::new(spec.clone()).unwrap_err();
             assert!(error.is(&ErrorKind::Insecure, "NTRU blind-rotation key"), "{error}");
             let spec = ParamsSpec { security: Security::Insecure, ..spec };
@@ -256,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn rotations_of_the_other_sets_leave_the_predicted_noise() {
+    fn rotations_of_other_sets_leave_predicted_noise() {
         rotations(NtruSet::ALL.into_iter().skip(1).step_by(2));
     }
 

@@ -9,7 +9,9 @@ use std::{
     },
 };
 
-use crate::{Result, error};
+use bellerophon_ring::Result;
+
+use crate::error;
 
 /// A callback with the number of completed look-ups and the total of the operation. It is called at
 /// the beginning and after every group of at most 16 look-ups, the last one included. `Break`

@@ -1,13 +1,15 @@
 //! Published values: values that leave the server with declared metadata instead of tracked
 //! metadata.
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use std::ops::RangeInclusive;
 
 use bellerophon_mlwe::noise::{DECLARED_LOG2, declared_log2};
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::Result;
 
-use crate::{Deviation, LweVec, Result, error};
+use crate::error;
+use crate::lwe_vec::{Deviation, LweVec};
 
 /// The requirement on the declared noise.
 const NOISE: &str = "at least the predicted deviation, from 2^-300 to 2^300";
@@ -40,7 +42,7 @@ impl PublishedValues {
     /// cover the values.
     pub(crate) fn of(values: LweVec, range: RangeInclusive<f64>, log2_noise: i32) -> Result<Self> {
         if !DECLARED_LOG2.contains(&log2_noise) {
-            return Err(error::declaration("noise", NOISE).during("publish"));
+            return Err(error::declaration("noise", NOISE));
         }
         let width = range.end() - range.start();
         let values = values
@@ -76,18 +78,16 @@ impl LweVec {
     ///
     /// # Errors
     /// [`ErrorKind::Declaration`] if messages may leave the declared range or noise may exceed the
-    /// declared noise; the error does not reveal by how much. [`ErrorKind::Argument`] if the
-    /// range is empty or not finite. [`ErrorKind::Range`] if range and noise do not fit the
-    /// encoding.
+    /// declared noise; the error does not reveal by how much.
     pub fn publish(&self, range: RangeInclusive<f64>, noise: f64) -> Result<PublishedValues> {
         // Step 1: the range, with a tolerance for the rounding of computed ends.
         let slack = 1e-9 * (range.end() - range.start()).max(range.end().abs());
         if self.meta().lo < range.start() - slack || self.meta().hi > range.end() + slack {
             let needed = "a range that contains every possible value of the operations";
-            return Err(error::declaration("range", needed).during("publish"));
+            return Err(error::declaration("range", needed));
         }
         // Step 2: the noise, rounded up to a power of two.
-        let too_small = error::declaration("noise", NOISE).during("publish");
+        let too_small = error::declaration("noise", NOISE);
         let log2_noise = declared_log2(noise).ok_or(too_small.clone())?;
         if self.meta().noise.bound > f64::from(log2_noise).exp2() {
             return Err(too_small);
@@ -99,10 +99,13 @@ impl LweVec {
 
 #[cfg(test)]
 mod tests {
+    use bellerophon_ring::ErrorKind;
+
     use super::*;
-    use crate::ErrorKind;
+    use crate::encoding::Encoding;
     use crate::error::refusal;
-    use crate::{Encoding, params::tests::insecure, testing::Setup};
+    use crate::params::tests::insecure;
+    use crate::testing::Setup;
 
     /// Results of different ranges and noise get the same declaration, and still decrypt to their
     /// values.

@@ -8,12 +8,15 @@
 //! Accumulators are modulo `q0` and in coefficient form, as the gadget decomposition needs them.
 
 use bellerophon_ring::{
-    DigitGadget, Modulus, MonomialTable, Ntt, Poly, Ring, aligned::AlignedVec, sample,
+    DigitGadget, Modulus, MonomialTable, Ntt, Poly, Result, Ring, aligned::AlignedVec, sample,
 };
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
-use crate::{Ciphertext, During, Result, SecretKey, engine::RgswGadget, error};
+use crate::ciphertext::Ciphertext;
+use crate::engine::RgswGadget;
+use crate::error;
+use crate::secret::SecretKey;
 
 /// A ring ciphertext `(b, a)` modulo `q0` in coefficient form: the accumulator of a blind rotation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,7 +61,7 @@ impl Accumulator {
     /// Sample extraction: coefficient `k` as an LWE ciphertext under the coefficients of the ring
     /// secret.
     pub(crate) fn sample_extract(&self, k: usize) -> Result<Ciphertext> {
-        crate::sample_extract(&self.modulus, self.b(), self.a(), k)
+        crate::sample_extraction::sample_extract(&self.modulus, self.b(), self.a(), k)
     }
 }
 
@@ -224,7 +227,7 @@ pub(crate) struct RowEncryptor<'p> {
 
 impl<'p> RowEncryptor<'p> {
     pub(crate) fn new(context: &'p RgswContext, sigma: f64, secret: &SecretKey) -> Result<Self> {
-        secret.check(context.ring().degree()).during("RGSW encryption")?;
+        secret.check(context.ring().degree())?;
         let ring = context.ring();
         let secret = Zeroizing::new(ring.forward(ring.from_signed(secret.coefficients())));
         // Row t of component 0 encrypts g_t, row t of component 1 encrypts g_t z.
@@ -266,11 +269,15 @@ impl<'p> RowEncryptor<'p> {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::*;
-    use crate::{ErrorKind, error::refusal};
-    use crate::{Params, params::tests::insecure, phase};
+    use bellerophon_ring::ErrorKind;
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha20Rng;
+
+    use super::*;
+    use crate::encrypt::phase;
+    use crate::error::refusal;
+    use crate::params::Params;
+    use crate::params::tests::insecure;
 
     /// The phases of all coefficients.
     pub(crate) fn phases(x: &Accumulator, secret: &SecretKey) -> Vec<i64> {

@@ -1,11 +1,11 @@
 //! Secret keys: LWE secrets and ring secrets.
 
 use bellerophon_mlwe::security::SecretKind;
-use bellerophon_ring::sample;
+use bellerophon_ring::{Result, sample};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
-use crate::{During, Result, error};
+use crate::error;
 
 /// The largest magnitude of a coefficient: that of a signed 16-bit number of either sign.
 pub(crate) const LARGEST: u32 = (1 << 15) - 1;
@@ -48,7 +48,7 @@ impl SecretKey {
     /// A secret from given coefficients.
     ///
     /// # Errors
-    /// If there are no coefficients, or one exceeds `2^15 - 1` in magnitude.
+    /// If a coefficient exceeds `2^15 - 1` in magnitude.
     pub fn from_coefficients(coefficients: Zeroizing<Vec<i64>>) -> Result<Self> {
         let needed = "at least one coefficient, all at most 2^15 - 1 in magnitude";
         if coefficients.is_empty() || exceeds(&coefficients, LARGEST) {
@@ -67,7 +67,7 @@ impl SecretKey {
     ) -> Result<Self> {
         // Magnitude, dimension, then the distribution.
         let secret = Self::from_coefficients(coefficients)?;
-        secret.check(dimension).during("restoring a secret")?;
+        secret.check(dimension)?;
         if !kind.may_be(&secret.coefficients) {
             let (found, needed) = ("other coefficients".into(), format!("coefficients {kind}"));
             return Err(error::secret(found, needed));
@@ -123,10 +123,11 @@ impl std::fmt::Debug for SecretKey {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::ErrorKind;
+    use bellerophon_ring::ErrorKind;
     use rand::SeedableRng;
     use rand_chacha::ChaCha20Rng;
+
+    use super::*;
 
     #[test]
     fn weights_and_ranges() {
@@ -154,7 +155,9 @@ mod tests {
 
     #[test]
     fn stored_secrets_are_of_their_set() {
-        use crate::{NtruRotation, Params, ParamsSpec, params::tests::insecure_ntru};
+        use crate::engine::NtruRotation;
+        use crate::params::tests::insecure_ntru;
+        use crate::params::{Params, ParamsSpec};
         let base = insecure_ntru(8, 64, NtruRotation::Any { window: 2 });
         let kinds = [SecretKind::Ternary, SecretKind::Sparse(3), SecretKind::Bounded(4)];
         let mut rng = ChaCha20Rng::seed_from_u64(2);

@@ -3,10 +3,13 @@
 
 use bellerophon_testing::silence::{SECRETS, refused, silent};
 
-use crate::{
-    Ciphertext, Encoding, Headroom, LweVec, Mod2NCiphertext, OutputEncoding, TableDomain,
-    TestPolynomial, params::tests::insecure, testing::Setup,
-};
+use crate::ciphertext::Ciphertext;
+use crate::encoding::{Encoding, Headroom, OutputEncoding};
+use crate::lwe_vec::LweVec;
+use crate::modulus_switching::Mod2NCiphertext;
+use crate::params::tests::insecure;
+use crate::test_polynomial::{TableDomain, TestPolynomial};
+use crate::testing::Setup;
 
 #[test]
 fn errors_repeat_no_value() {
@@ -16,9 +19,9 @@ fn errors_repeat_no_value() {
     let lanes = [0.1, 0.5].map(|value| s.encrypt(&[value], -1.0..=1.0, encoding));
     let modulus = *s.params.ring_modulus();
     for secret in SECRETS {
-        let (under, rng) = ((&s.ring, s.key), &mut s.rng);
+        let (ring, rng) = (&s.ring, &mut s.rng);
         let values = [0.0, secret];
-        refused(LweVec::encrypt(&s.params, under, &values, encoding, -1.0..=1.0, rng));
+        refused(LweVec::encrypt(&s.params, ring, s.key, &values, encoding, -1.0..=1.0, rng));
         // Functions that are NaN in a part of the domain, and the secret elsewhere.
         let no_number = move |v: f64| if v < 0.5 { secret } else { f64::NAN };
         let domain = TableDomain::fit(-1.0, 1.0, 128, 8).unwrap();

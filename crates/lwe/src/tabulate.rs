@@ -2,7 +2,13 @@
 
 use std::ops::RangeInclusive;
 
-use crate::{Deviation, Encoding, Params, Result, TableDomain, TestPolynomial, error, noise};
+use bellerophon_ring::Result;
+
+use crate::encoding::Encoding;
+use crate::lwe_vec::Deviation;
+use crate::params::Params;
+use crate::test_polynomial::{TableDomain, TestPolynomial};
+use crate::{error, noise};
 
 /// The values of a function at the indices `-N/2..N/2`, and their range.
 pub(crate) struct Samples {

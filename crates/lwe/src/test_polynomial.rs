@@ -9,10 +9,11 @@
 //! table repeats the function's value at the end of the domain.
 
 #[cfg(doc)]
-use crate::ErrorKind;
-use bellerophon_ring::Modulus;
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::{Modulus, Result};
 
-use crate::{Params, Result, error};
+use crate::error;
+use crate::params::Params;
 
 /// The map between the reals of a closed interval and the indices of a table.
 ///
@@ -32,7 +33,7 @@ impl TableDomain {
     /// indices `-(N/2 - guard)` and `N/2 - guard`.
     ///
     /// # Errors
-    /// If the interval is empty or not finite, or the guard leaves no step.
+    /// If the guard leaves no step.
     pub fn fit(lo: f64, hi: f64, degree: usize, guard: usize) -> Result<Self> {
         let available = (degree / 2) as f64 - guard as f64;
         let step = (hi - lo) / (2.0 * available.max(1.0));
@@ -43,8 +44,8 @@ impl TableDomain {
     /// already fixed.
     ///
     /// # Errors
-    /// If the interval is empty (a single point is allowed) or not finite, the step is not
-    /// positive, or an end is nearer than `guard` steps to index `-N/2` or `N/2`.
+    /// If an end is nearer than `guard` steps to index `-N/2` or `N/2`. A single point is a valid
+    /// interval.
     pub fn with_step(
         lo: f64,
         hi: f64,
@@ -232,8 +233,9 @@ impl TestPolynomial {
 
 #[cfg(test)]
 mod tests {
+    use bellerophon_ring::ErrorKind;
+
     use super::*;
-    use crate::ErrorKind;
     use crate::error::refusal;
 
     const Q0: u64 = (1 << 45) - 229;

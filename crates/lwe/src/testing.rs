@@ -9,10 +9,14 @@ use bellerophon_mlwe::KeyId;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
-use crate::{
-    Encoding, Evaluator, Headroom, LookupKeys, LweVec, Mod2NCiphertext, Params, ParamsSpec,
-    SecretKey, SeededLookupKeys, encrypt,
-};
+use crate::encoding::{Encoding, Headroom};
+use crate::encrypt::encrypt;
+use crate::keys::{LookupKeys, SeededLookupKeys};
+use crate::lwe_vec::LweVec;
+use crate::modulus_switching::Mod2NCiphertext;
+use crate::params::{Params, ParamsSpec};
+use crate::pbs::Evaluator;
+use crate::secret::SecretKey;
 
 pub(crate) struct Setup {
     pub(crate) params: Params,
@@ -91,8 +95,8 @@ impl Setup {
         range: RangeInclusive<f64>,
         encoding: Encoding,
     ) -> LweVec {
-        let secret = (&self.ring, self.key);
-        LweVec::encrypt(&self.params, secret, values, encoding, range, &mut self.rng).unwrap()
+        let Self { params, ring, key, rng, .. } = self;
+        LweVec::encrypt(params, ring, *key, values, encoding, range, rng).unwrap()
     }
 
     /// Encrypts with uniform noise of a given standard deviation, in units of the phase.

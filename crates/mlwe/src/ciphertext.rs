@@ -1,11 +1,14 @@
 //! Ciphertexts of any rank, and the operations that need no key.
 
 #[cfg(doc)]
-use crate::ErrorKind;
-use bellerophon_ring::{BaseConverter, Ntt, Poly, Ring, wire::Fingerprint};
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::{BaseConverter, During, Ntt, Poly, Result, Ring, wire::Fingerprint};
 use zeroize::Zeroizing;
 
-use crate::{During, KeyId, KeyIdent, Params, Result, SecretKey, error};
+use crate::error;
+use crate::key_id::{KeyId, KeyIdent};
+use crate::params::Params;
+use crate::secret::SecretKey;
 
 /// A ciphertext `(b, a_1, ..., a_r)` modulo `q_0 * ... * q_l` with phase `b + <a, s>`, every
 /// polynomial in NTT form.
@@ -22,23 +25,17 @@ pub struct Ciphertext {
 
 impl Ciphertext {
     /// Assembles a ciphertext from its polynomials.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] unless there are `rank` masks, [`ErrorKind::Shape`] or
-    /// [`ErrorKind::Level`] unless all polynomials have the degree of the parameters and the same
-    /// number of limbs.
     pub fn new(params: &Params, b: Poly<Ntt>, a: Vec<Poly<Ntt>>, key: KeyId) -> Result<Self> {
-        let op = "assemble a ciphertext";
         // As many masks as the rank, all with the limbs of the body.
         if a.len() != params.rank() {
-            return Err(error::rank(a.len(), params.rank()).during(op));
+            return Err(error::rank(a.len(), params.rank()));
         }
-        params.check_poly(&b).during(op)?;
+        params.check_poly(&b)?;
         for mask in &a {
-            params.check_poly(mask).during(op)?;
+            params.check_poly(mask)?;
             if mask.limbs() != b.limbs() {
                 let needed = b.limbs().to_string();
-                return Err(error::limbs(mask.limbs(), needed).during(op));
+                return Err(error::limbs(mask.limbs(), needed));
             }
         }
         Ok(Self { b, a, fingerprint: params.fingerprint(), key })
@@ -46,7 +43,7 @@ impl Ciphertext {
 
     /// The trivial encryption `(m, 0, ..., 0)`: without noise and without secrecy.
     pub fn trivial(params: &Params, message: Poly<Ntt>, key: KeyId) -> Result<Self> {
-        params.check_poly(&message).during("trivial ciphertext")?;
+        params.check_poly(&message)?;
         let ring = params.q().at_limbs(message.limbs());
         // Zero masks: the phase is the message under every secret.
         let a = (0..params.rank()).map(|_| ring.zero()).collect();
@@ -99,32 +96,26 @@ impl Ciphertext {
     }
 
     /// Drops levels: the same phase modulo the first `limbs` primes.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Level`] for zero limbs or more than the ciphertext has.
     pub fn truncate(&mut self, limbs: usize) -> Result<()> {
         // At least one limb remains.
         if limbs == 0 || limbs > self.limbs() {
-            return Err(error::limbs(limbs, format!("1 to {}", self.limbs())).during("drop levels"));
+            return Err(error::limbs(limbs, format!("1 to {}", self.limbs())));
         }
         self.polys_mut().for_each(|poly| poly.truncate(limbs));
         Ok(())
     }
 
     /// `self += other`.
-    ///
-    /// # Errors
-    /// If the operands differ in parameters, key or number of limbs.
     pub fn add_assign(&mut self, params: &Params, other: &Self) -> Result<()> {
-        self.operand().check(params, other.operand()).during("add")?;
+        self.operand().check(params, other.operand()).during("add_assign")?;
         let ring = self.ring(params);
         self.zip_mut(other).for_each(|(x, y)| ring.add_assign(x, y));
         Ok(())
     }
 
-    /// `self -= other`. Errors as for [`add_assign`](Self::add_assign).
+    /// `self -= other`.
     pub fn sub_assign(&mut self, params: &Params, other: &Self) -> Result<()> {
-        self.operand().check(params, other.operand()).during("subtract")?;
+        self.operand().check(params, other.operand()).during("sub_assign")?;
         let ring = self.ring(params);
         self.zip_mut(other).for_each(|(x, y)| ring.sub_assign(x, y));
         Ok(())
@@ -132,7 +123,7 @@ impl Ciphertext {
 
     /// `self = -self`.
     pub fn neg_assign(&mut self, params: &Params) -> Result<()> {
-        params.check(self.fingerprint).during("negate")?;
+        params.check(self.fingerprint)?;
         let ring = self.ring(params);
         self.polys_mut().for_each(|poly| ring.neg_assign(poly));
         Ok(())
@@ -140,7 +131,7 @@ impl Ciphertext {
 
     /// Adds a plaintext of the same number of limbs to the phase.
     pub fn add_plain_assign(&mut self, params: &Params, plain: &Poly<Ntt>) -> Result<()> {
-        self.check_plain(params, plain).during("add a plaintext")?;
+        self.check_plain(params, plain).during("add_plain_assign")?;
         // Only the body carries the message.
         self.ring(params).add_assign(&mut self.b, plain);
         Ok(())
@@ -148,7 +139,7 @@ impl Ciphertext {
 
     /// Multiplies the phase by a plaintext of the same number of limbs.
     pub fn mul_plain_assign(&mut self, params: &Params, plain: &Poly<Ntt>) -> Result<()> {
-        self.check_plain(params, plain).during("multiply by a plaintext")?;
+        self.check_plain(params, plain).during("mul_plain_assign")?;
         let ring = self.ring(params);
         // The phase is linear, so every polynomial is multiplied.
         self.polys_mut().for_each(|poly| ring.mul_assign(poly, plain));
@@ -157,7 +148,7 @@ impl Ciphertext {
 
     /// Multiplies the phase by a small integer.
     pub fn mul_signed_assign(&mut self, params: &Params, factor: i64) -> Result<()> {
-        params.check(self.fingerprint).during("multiply by an integer")?;
+        params.check(self.fingerprint)?;
         let ring = self.ring(params);
         self.polys_mut().for_each(|poly| ring.mul_signed_assign(poly, factor));
         Ok(())
@@ -167,16 +158,9 @@ impl Ciphertext {
     /// these primes (Full-RNS HEAAN, section 4, Rescale).
     ///
     /// # Errors
-    /// [`ErrorKind::Level`] unless at least one limb is dropped and one remains;
     /// [`ErrorKind::Parameters`] if `primes` exceeds [`BaseConverter::MAX_SOURCES`].
     pub fn rescale(self, params: &Params, primes: usize) -> Result<Self> {
-        params.check(self.fingerprint).during("rescale")?;
-        check_divisors(primes)?;
-        // At least one prime is dropped and one remains.
-        if primes == 0 || self.limbs() <= primes {
-            let needed = format!("more than {}", primes.max(1));
-            return Err(error::limbs(self.limbs(), needed).during("rescale"));
-        }
+        self.check_rescale(params, primes).during("rescale")?;
         let ring = self.ring(params);
         let Self { b, a, fingerprint, key } = self;
         // Each polynomial is divided with exact rounding.
@@ -184,17 +168,21 @@ impl Ciphertext {
         Ok(Self { b: divide(b), a: a.into_iter().map(divide).collect(), fingerprint, key })
     }
 
+    fn check_rescale(&self, params: &Params, primes: usize) -> Result<()> {
+        params.check(self.fingerprint)?;
+        check_divisors(primes)?;
+        // At least one prime is dropped and one remains.
+        if primes == 0 || self.limbs() <= primes {
+            let needed = format!("more than {}", primes.max(1));
+            return Err(error::limbs(self.limbs(), needed));
+        }
+        Ok(())
+    }
+
     /// `b + <a, s>`: message plus noise, the first half of decryption. Keep it secret: enough
     /// phases determine the secret key.
-    ///
-    /// # Errors
-    /// [`ErrorKind::ParamsMismatch`] or [`ErrorKind::KeyMismatch`] for another secret.
     pub fn phase(&self, secret: &SecretKey) -> Result<Zeroizing<Poly<Ntt>>> {
-        let op = "decrypt";
-        secret.params().check(self.fingerprint).during(op)?;
-        if secret.id() != self.key {
-            return Err(error::key_mismatch(self.key, secret.id()).during(op));
-        }
+        self.check_secret(secret).during("phase")?;
         let ring = self.ring(secret.params());
         let mut phase = Zeroizing::new(self.b.clone());
         // phase = b + sum_i a_i s_i at the level of the ciphertext.
@@ -204,6 +192,12 @@ impl Ciphertext {
             ring.mul_add_assign(&mut phase, mask, &s);
         }
         Ok(phase)
+    }
+
+    fn check_secret(&self, secret: &SecretKey) -> Result<()> {
+        secret.params().check(self.fingerprint)?;
+        let needed = secret.id();
+        if needed == self.key { Ok(()) } else { Err(error::key_mismatch(self.key, needed)) }
     }
 
     fn zip_mut<'a>(
@@ -272,8 +266,9 @@ impl Operand {
 
 #[cfg(test)]
 mod tests {
+    use bellerophon_ring::ErrorKind;
+
     use super::*;
-    use crate::ErrorKind;
     use crate::error::refusal;
     use crate::testing::{message, params, rng};
 
@@ -324,12 +319,12 @@ mod tests {
         let mut ct = encrypt(&secret, 2);
         let error = ct.add_assign(&params, &encrypt(&other, 2)).unwrap_err();
         assert!(
-            error.op() == "add"
+            error.op() == "add_assign"
                 && error.is(&ErrorKind::KeyMismatch, "use operands and keys of one secret key, or")
         );
         let error = ct.sub_assign(&params, &encrypt(&secret, 3)).unwrap_err();
         assert!(error.is(&ErrorKind::Level, "3 limbs where"));
-        assert_eq!(error.to_string(), "subtract: 3 limbs where 2 are needed");
+        assert_eq!(error.to_string(), "sub_assign: 3 limbs where 2 are needed");
         assert!(refusal(&ct.truncate(0)).is(&ErrorKind::Level, "0 limbs where"));
         assert!(refusal(&ct.truncate(3)).is(&ErrorKind::Level, "3 limbs where"));
         let plain = message(&params, 1, 1);

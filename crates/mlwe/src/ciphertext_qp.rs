@@ -4,12 +4,14 @@
 //! `q_0..q_{limbs-1}, p_0..p_{k-1}`. Sums of many rotations (matrix products) are added in this
 //! form and divided by `P` once.
 
-use bellerophon_ring::{Automorphism, Ntt, Poly, wire::Fingerprint};
+use bellerophon_ring::{Automorphism, Ntt, Poly, Result, wire::Fingerprint};
 
-use crate::ciphertext::Operand;
+use crate::ciphertext::{Ciphertext, Operand};
 #[cfg(test)]
 use crate::encrypt::check_extended;
-use crate::{Ciphertext, During, KeyId, Params, Result, error};
+use crate::error;
+use crate::key_id::KeyId;
+use crate::params::Params;
 
 /// `P` times a ciphertext, modulo `P Q_l`, in NTT form.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,7 +26,7 @@ pub struct CiphertextQP {
 impl CiphertextQP {
     /// `P ct`, without added noise.
     pub fn lift(params: &Params, ct: &Ciphertext) -> Result<Self> {
-        params.check(ct.fingerprint).during("lift a ciphertext")?;
+        params.check(ct.fingerprint)?;
         // Modulo the special primes, P ct is zero.
         let limbs = ct.limbs();
         let factor = special_product(params, limbs);
@@ -48,12 +50,11 @@ impl CiphertextQP {
     /// Adds `P poly` to the body for `poly` modulo `Q_l`: the part of a rotated ciphertext that
     /// needs no key switch.
     pub(crate) fn add_body_assign(&mut self, params: &Params, poly: &Poly<Ntt>) -> Result<()> {
-        let op = "add to an extended ciphertext";
-        params.check(self.fingerprint).during(op)?;
-        params.check_poly(poly).during(op)?;
+        params.check(self.fingerprint)?;
+        params.check_poly(poly)?;
         if poly.limbs() != self.limbs {
             let needed = self.limbs.to_string();
-            return Err(error::limbs(poly.limbs(), needed).during(op));
+            return Err(error::limbs(poly.limbs(), needed));
         }
         // P poly is zero modulo the special primes, so only the limbs of Q_l change.
         for (i, factor) in special_product(params, self.limbs).into_iter().enumerate() {
@@ -66,12 +67,8 @@ impl CiphertextQP {
     }
 
     /// `self += other`.
-    ///
-    /// # Errors
-    /// If the operands differ in parameters, key or number of limbs.
     pub fn add_assign(&mut self, params: &Params, other: &Self) -> Result<()> {
-        let op = "add extended ciphertexts";
-        self.operand().check(params, other.operand()).during(op)?;
+        self.operand().check(params, other.operand())?;
         let ring = params.gadget().ring(self.limbs);
         ring.add_assign(&mut self.b, &other.b);
         self.a.iter_mut().zip(&other.a).for_each(|(x, y)| ring.add_assign(x, y));
@@ -88,7 +85,7 @@ impl CiphertextQP {
 
     /// Mod-down: divides by `P` with rounding.
     pub fn mod_down(self, params: &Params) -> Result<Ciphertext> {
-        params.check(self.fingerprint).during("divide by the special primes")?;
+        params.check(self.fingerprint)?;
         // Each polynomial is divided on its own: the rounding errors are independent.
         let gadget = params.gadget();
         Ok(Ciphertext {
@@ -123,9 +120,8 @@ impl CiphertextQP {
         other: &Self,
         plain: &Poly<Ntt>,
     ) -> Result<()> {
-        let op = "multiply an extended ciphertext";
-        self.operand().check(params, other.operand()).during(op)?;
-        check_extended(params, self.limbs, plain).during(op)?;
+        self.operand().check(params, other.operand())?;
+        check_extended(params, self.limbs, plain)?;
         let ring = params.gadget().ring(self.limbs);
         ring.mul_add_assign(&mut self.b, &other.b, plain);
         self.a.iter_mut().zip(&other.a).for_each(|(x, y)| ring.mul_add_assign(x, y, plain));
@@ -134,9 +130,8 @@ impl CiphertextQP {
 
     /// `self *= plain`, for a plaintext over `q_0..q_{limbs-1}, p_0..p_{k-1}`.
     pub(crate) fn mul_plain_assign(&mut self, params: &Params, plain: &Poly<Ntt>) -> Result<()> {
-        let op = "multiply an extended ciphertext";
-        params.check(self.fingerprint).during(op)?;
-        check_extended(params, self.limbs, plain).during(op)?;
+        params.check(self.fingerprint)?;
+        check_extended(params, self.limbs, plain)?;
         let ring = params.gadget().ring(self.limbs);
         ring.mul_assign(&mut self.b, plain);
         self.a.iter_mut().for_each(|mask| ring.mul_assign(mask, plain));

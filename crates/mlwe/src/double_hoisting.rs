@@ -2,15 +2,17 @@
 //! throughout (Bossuat, Mouchet, Troncoso-Pastoriza and Hubaux, eprint 2020/1203, section 4). The
 //! digits of a ciphertext are shared by all its rotations, and mod-down is left to the caller.
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use bellerophon_ring::{Digits, Factor, Ntt, Poly, Rotated, Weighted};
+use bellerophon_ring::{Digits, Factor, Ntt, Poly, Result, Rotated, Weighted};
 
+use crate::ciphertext::Ciphertext;
+use crate::ciphertext_qp::CiphertextQP;
 use crate::encrypt::check_extended;
-use crate::{Ciphertext, CiphertextQP, During, GaloisKey, Params, Result, error};
+use crate::error;
+use crate::galois::GaloisKey;
+use crate::params::Params;
 
 /// One rotation of an operand.
 #[derive(Debug, Clone)]
@@ -25,11 +27,6 @@ impl CiphertextQP {
     /// `P sum_t factor_t rotation_t` for every row of `sums`. Digits and rotations are computed
     /// limb by limb and not stored. Factors are polynomials over `q_0..q_{limbs-1}, p_0..p_{k-1}`.
     /// For a factor that is not stored, `write(x, i, limb)` writes limb `i` in NTT form.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Length`] without operands or rotations, [`ErrorKind::Argument`] for the index
-    /// of an operand or a rotation that is not given, and if operands and rotations differ in
-    /// parameters, key or number of limbs.
     pub fn sums_of_rotations<T: Sync>(
         params: &Params,
         operands: &[&Ciphertext],
@@ -37,31 +34,20 @@ impl CiphertextQP {
         sums: &[Vec<Weighted<T>>],
         write: impl Fn(&T, usize, &mut [u64]) + Sync + Send,
     ) -> Result<Vec<Self>> {
-        let op = "sum up rotations";
         // Step 1: check every index and every stored factor before any computation.
-        let ct = *operands.first().ok_or_else(error::empty).during(op)?;
+        let ct = *operands.first().ok_or_else(error::empty)?;
         if rotations.is_empty() {
-            return Err(error::empty().during(op));
+            return Err(error::empty());
         }
-        let alike = |other: &Ciphertext| {
-            if other.key != ct.key {
-                return Err(error::key_mismatch(other.key, ct.key).during(op));
-            }
-            params.check(other.fingerprint).during(op)?;
-            if other.limbs() != ct.limbs() {
-                let (found, needed) = (other.limbs(), ct.limbs().to_string());
-                return Err(error::limbs(found, needed).during(op));
-            }
-            Ok(())
-        };
+        let alike = |other: &Ciphertext| check_alike(params, ct, other);
         operands.iter().try_for_each(|operand| alike(operand))?;
         for term in sums.iter().flatten() {
             if term.row >= rotations.len() {
                 let (found, given) = (term.row, rotations.len());
-                return Err(error::no_rotation(found, given).during(op));
+                return Err(error::no_rotation(found, given));
             }
             if let Factor::Stored(poly) = term.factor {
-                check_extended(params, ct.limbs(), poly).during(op)?;
+                check_extended(params, ct.limbs(), poly)?;
             }
         }
         // Step 2: collect the rotations. Those already computed enter as P times a ciphertext.
@@ -71,8 +57,8 @@ impl CiphertextQP {
                 Rotation::Key(operand, key) => {
                     let given = operands.len();
                     let no_operand = error::no_rotation(*operand, given);
-                    let ct = operands.get(*operand).ok_or(no_operand).during(op)?;
-                    key.rotated(*operand, ct).during(op)
+                    let ct = operands.get(*operand).ok_or(no_operand)?;
+                    key.rotated(*operand, ct)
                 }
                 Rotation::Done(done) => {
                     alike(done)?;
@@ -100,13 +86,28 @@ impl CiphertextQP {
     }
 }
 
+/// Fails unless `other` has parameters, key and limbs of `ct`.
+fn check_alike(params: &Params, ct: &Ciphertext, other: &Ciphertext) -> Result<()> {
+    if other.key != ct.key {
+        return Err(error::key_mismatch(other.key, ct.key));
+    }
+    params.check(other.fingerprint)?;
+    if other.limbs() != ct.limbs() {
+        return Err(error::limbs(other.limbs(), ct.limbs().to_string()));
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
+    use bellerophon_ring::ErrorKind;
+
     use super::*;
-    use crate::ErrorKind;
     use crate::error::refusal;
+    use crate::galois::GaloisKeys;
+    use crate::hoisted_digits::HoistedDigits;
+    use crate::secret::SecretKey;
     use crate::testing::{message, params, rng};
-    use crate::{GaloisKeys, HoistedDigits, SecretKey};
 
     #[test]
     fn rows_are_those_of_rotations_made_one_by_one() {

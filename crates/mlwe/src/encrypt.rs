@@ -1,13 +1,18 @@
 //! Encryption under the secret key (seeded) and under a public key.
 
-#[cfg(doc)]
-use crate::ErrorKind;
-use bellerophon_ring::{Ntt, Poly, Ring, SmallProductSum, sample, sample::Seed, wire::Fingerprint};
+use bellerophon_ring::{
+    During, Ntt, Poly, Result, Ring, SmallProductSum,
+    sample::{self, Seed},
+    wire::Fingerprint,
+};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
-use crate::ciphertext::packed_len;
-use crate::{Ciphertext, During, KeyId, KeyIdent, Params, Result, SecretKey, error, noise};
+use crate::ciphertext::{Ciphertext, packed_len};
+use crate::key_id::{KeyId, KeyIdent};
+use crate::params::Params;
+use crate::secret::SecretKey;
+use crate::{error, noise};
 
 /// A fresh secret-key encryption in serializable form: the masks are replaced by a seed.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,7 +26,7 @@ pub struct SeededCiphertext {
 impl SeededCiphertext {
     /// Expands the masks from the seed.
     pub fn expand(&self, params: &Params) -> Result<Ciphertext> {
-        params.check(self.fingerprint).during("expand a ciphertext")?;
+        params.check(self.fingerprint)?;
         // Mask i is stream i of the seed.
         let ring = params.q().at_limbs(self.b.limbs());
         let a = (0..params.rank())
@@ -51,14 +56,9 @@ impl SeededCiphertext {
     }
 
     /// Assembles a ciphertext from stored parts.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`], [`ErrorKind::Level`] or [`ErrorKind::Bytes`] if the body does not
-    /// fit the parameters.
     pub fn from_parts(params: &Params, seed: Seed, b: Poly<Ntt>, key: KeyId) -> Result<Self> {
-        let op = "assemble a seeded ciphertext";
-        params.check_poly(&b).during(op)?;
-        check_residues(&params.q().at_limbs(b.limbs()), &b).during(op)?;
+        params.check_poly(&b)?;
+        check_residues(&params.q().at_limbs(b.limbs()), &b)?;
         Ok(Self { seed, b, fingerprint: params.fingerprint(), key })
     }
 }
@@ -70,15 +70,12 @@ impl SecretKey {
     /// Encrypts a plaintext of any number of limbs: `b = m + e - <a, s>` with `a` uniform.
     ///
     /// Coefficient variance of the noise: [`noise::fresh_secret`](crate::noise::fresh_secret).
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] or [`ErrorKind::Level`] if the plaintext does not fit the parameters.
     pub fn encrypt<R: CryptoRng + ?Sized>(
         &self,
         message: &Poly<Ntt>,
         rng: &mut R,
     ) -> Result<Ciphertext> {
-        let (ct, a) = self.encrypt_with_masks(message, rng)?;
+        let (ct, a) = self.encrypt_with_masks(message, rng).during("encrypt")?;
         Ciphertext::new(self.params(), ct.b, a, ct.key)
     }
 
@@ -88,7 +85,7 @@ impl SecretKey {
         message: &Poly<Ntt>,
         rng: &mut R,
     ) -> Result<SeededCiphertext> {
-        Ok(self.encrypt_with_masks(message, rng)?.0)
+        Ok(self.encrypt_with_masks(message, rng).during("encrypt_seeded")?.0)
     }
 
     fn encrypt_with_masks<R: CryptoRng + ?Sized>(
@@ -98,7 +95,7 @@ impl SecretKey {
     ) -> Result<(SeededCiphertext, Vec<Poly<Ntt>>)> {
         let params = self.params();
         // Step 1: a fresh seed for the masks and a fresh error.
-        params.check_poly(message).during("encrypt")?;
+        params.check_poly(message)?;
         let limbs = message.limbs();
         let ring = params.q().at_limbs(limbs);
         let seed = Seed::random(rng);
@@ -169,24 +166,19 @@ impl PublicKey {
     }
 
     /// Assembles a key from stored bodies, and expands the masks from the seed.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`], [`ErrorKind::Level`] or [`ErrorKind::Bytes`]
-    /// if the bodies do not fit the parameters.
     pub(crate) fn from_parts(
         params: &Params,
         seed: Seed,
         b: Vec<Poly<Ntt>>,
         key: KeyId,
     ) -> Result<Self> {
-        let op = "assemble a public key";
         if b.len() != params.rank() {
-            return Err(error::rank(b.len(), params.rank()).during(op));
+            return Err(error::rank(b.len(), params.rank()));
         }
         // The parts may come from untrusted input: check shapes and residues.
         for poly in &b {
-            check_extended(params, params.limbs(), poly).during(op)?;
-            check_residues(params.gadget().ring(params.limbs()), poly).during(op)?;
+            check_extended(params, params.limbs(), poly)?;
+            check_residues(params.gadget().ring(params.limbs()), poly)?;
         }
         let a = public_masks(params, &seed);
         Ok(Self { seed, b, a, fingerprint: params.fingerprint(), key })
@@ -205,19 +197,14 @@ impl PublicKey {
     /// Encrypts a plaintext of any number of limbs.
     ///
     /// Coefficient variance of the noise: [`noise::fresh_public`](crate::noise::fresh_public).
-    ///
-    /// # Errors
-    /// [`ErrorKind::ParamsMismatch`] for other parameters, [`ErrorKind::Shape`] or
-    /// [`ErrorKind::Level`] if the plaintext does not fit.
     pub fn encrypt<R: CryptoRng + ?Sized>(
         &self,
         params: &Params,
         message: &Poly<Ntt>,
         rng: &mut R,
     ) -> Result<Ciphertext> {
-        let op = "encrypt under a public key";
-        params.check(self.fingerprint).during(op)?;
-        params.check_poly(message).during(op)?;
+        let checked = params.check(self.fingerprint).and_then(|()| params.check_poly(message));
+        checked.during("encrypt")?;
         // Step 1: the ring modulo Q_l P', a part of the ring of the key.
         let (limbs, full) = (message.limbs(), params.limbs());
         let special = params.encryption_primes();
@@ -332,11 +319,13 @@ pub(crate) fn check_extended(params: &Params, limbs: usize, poly: &Poly<Ntt>) ->
 
 #[cfg(test)]
 mod tests {
+    use bellerophon_ring::ErrorKind;
+
     use super::*;
-    use crate::ErrorKind;
     use crate::error::refusal;
-    use crate::testing::{assert_close, message, params, rng};
-    use crate::{ParamsSpec, noise::measured, testing};
+    use crate::noise::measured;
+    use crate::params::ParamsSpec;
+    use crate::testing::{self, assert_close, message, params, rng};
 
     #[test]
     fn symmetric_encryption_has_the_stated_noise() {

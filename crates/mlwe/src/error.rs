@@ -1,8 +1,8 @@
 //! The refusals of this crate.
 
 use bellerophon_ring::wire::Fingerprint;
+use bellerophon_ring::{Error, ErrorKind};
 
-use crate::{Error, ErrorKind};
 #[cfg(test)]
 pub(crate) use bellerophon_ring::refusal;
 
@@ -62,7 +62,7 @@ pub fn params_mismatch(found: Fingerprint, needed: Fingerprint) -> Error {
 }
 
 /// An operand belongs to another secret key.
-pub fn key_mismatch(found: crate::KeyId, needed: crate::KeyId) -> Error {
+pub fn key_mismatch(found: crate::key_id::KeyId, needed: crate::key_id::KeyId) -> Error {
     Error::new(
         ErrorKind::KeyMismatch,
         format!(

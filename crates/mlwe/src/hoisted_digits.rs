@@ -1,10 +1,9 @@
 //! Gadget digits of ciphertext masks, shared by several key switches (hoisting).
 
-#[cfg(doc)]
-use crate::ErrorKind;
-use bellerophon_ring::{Ntt, Poly, wire::Fingerprint};
+use bellerophon_ring::{Ntt, Poly, Result, wire::Fingerprint};
 
-use crate::{During, Params, Result, error};
+use crate::error;
+use crate::params::Params;
 
 /// The digits of a vector of polynomials. They are computed once and serve any number of switching
 /// keys (hoisting).
@@ -18,17 +17,12 @@ pub struct HoistedDigits {
 
 impl HoistedDigits {
     /// Decomposes polynomials of the same level.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Length`] for an empty slice, [`ErrorKind::Shape`] or [`ErrorKind::Level`] for
-    /// bad shapes.
     pub fn new(params: &Params, polys: &[Poly<Ntt>]) -> Result<Self> {
-        let op = "decompose";
-        let limbs = polys.first().ok_or_else(error::empty).during(op)?.limbs();
+        let limbs = polys.first().ok_or_else(error::empty)?.limbs();
         for poly in polys {
-            params.check_poly(poly).during(op)?;
+            params.check_poly(poly)?;
             if poly.limbs() != limbs {
-                return Err(error::limbs(poly.limbs(), limbs.to_string()).during(op));
+                return Err(error::limbs(poly.limbs(), limbs.to_string()));
             }
         }
         let digits = polys.iter().map(|poly| params.gadget().decompose(poly)).collect();

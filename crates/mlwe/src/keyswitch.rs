@@ -13,28 +13,32 @@
 
 mod seeded;
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use std::borrow::Borrow;
 use std::sync::{Arc, OnceLock};
 
-use bellerophon_ring::sample::{Seed, uniform_from_seed};
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
 use bellerophon_ring::{
     Addend, DecomposedRows, Digits, Epilogue, GadgetKey, KeyDecomposition, KeyRows, Modulus, Ntt,
-    PackedPoly, Poly, Ring, map_items,
+    PackedPoly, Poly, Result, Ring,
+    error::operation,
+    map_items,
+    sample::{Seed, uniform_from_seed},
 };
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
-use crate::ciphertext::packed_len;
-use crate::ciphertext_qp::CiphertextQP;
-use crate::encrypt::{SEED_BYTES, check_extended, error_poly, restrict_extended, sub_product};
-use crate::hoisted_digits::HoistedDigits;
-use crate::keyswitch_cost::Switch;
-use crate::params::{check_chains, check_no_weaker};
-use crate::{Ciphertext, During, KeyIdent, Params, Result, SecretKey, error};
-
 pub use seeded::SeededKeySwitchKey;
+
+use crate::ciphertext::Ciphertext;
+use crate::ciphertext_qp::CiphertextQP;
+use crate::encrypt::{check_extended, error_poly, restrict_extended, sub_product};
+use crate::error;
+use crate::hoisted_digits::HoistedDigits;
+use crate::key_id::KeyIdent;
+use crate::keyswitch_cost::Switch;
+use crate::params::{Params, check_chains, check_no_weaker};
+use crate::secret::SecretKey;
 
 impl From<&SecretKey> for KeyIdent {
     fn from(secret: &SecretKey) -> Self {
@@ -114,10 +118,6 @@ impl KeySwitchKey {
     /// `from` holds each component in NTT form over `q_0..q_L, p_0..p_{k-1}` of the parameters of
     /// `to` (the form of [`SecretKey::ntt`]). `source` identifies the secret of the input
     /// ciphertexts.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Length`] for no components, [`ErrorKind::Level`] or [`ErrorKind::Shape`] for
-    /// bad shapes.
     pub fn generate<R: CryptoRng + ?Sized>(
         from: &[&Poly<Ntt>],
         source: KeyIdent,
@@ -134,8 +134,6 @@ impl KeySwitchKey {
     /// other special primes, and another chain beyond the first `limbs` primes.
     ///
     /// # Errors
-    /// [`ErrorKind::Shape`] for rings of different degree, [`ErrorKind::ParamsMismatch`] if the
-    /// first `limbs` primes differ, [`ErrorKind::Level`] if a chain has fewer than `limbs` primes,
     /// [`ErrorKind::Parameters`] if the target has a lower security level than the source.
     pub fn between<R: CryptoRng + ?Sized>(
         from: &SecretKey,
@@ -155,7 +153,7 @@ impl KeySwitchKey {
         limbs: usize,
         rng: &mut R,
     ) -> Result<Self> {
-        check_chains(from.params(), to.params(), limbs).during("generate a switching key")?;
+        check_chains(from.params(), to.params(), limbs)?;
         // The key encrypts the source secret under the target secret, so the target must be at
         // least as secure.
         check_no_weaker(from.params(), to.params())?;
@@ -179,14 +177,13 @@ impl KeySwitchKey {
         limbs: usize,
         rng: &mut R,
     ) -> Result<Self> {
-        let op = "generate a switching key";
         if from.is_empty() {
-            return Err(error::empty().during(op));
+            return Err(error::empty());
         }
         // Checks first: nothing is drawn from `rng` for bad arguments.
-        params.check_limbs(limbs).during(op)?;
+        params.check_limbs(limbs)?;
         for poly in from.iter().chain(to) {
-            check_extended(params, params.limbs(), poly).during(op)?;
+            check_extended(params, params.limbs(), poly)?;
         }
         let shape = SwitchKeyInfo {
             from: source,
@@ -230,7 +227,7 @@ impl KeySwitchKey {
         seed: Seed,
         b: Vec<P>,
     ) -> Result<Self> {
-        params.check(shape.to.fingerprint).during("expand a switching key")?;
+        params.check(shape.to.fingerprint)?;
         // Bodies are packed as they are; masks come from their streams of the seed.
         let ring = params.gadget().ring(shape.limbs);
         let rows = map_items(b, |row, b| {
@@ -265,17 +262,6 @@ impl KeySwitchKey {
         &self.b
     }
 
-    /// The serializable form.
-    pub fn compress(&self) -> SeededKeySwitchKey {
-        let b = self.b.iter().map(PackedPoly::unpack).collect();
-        SeededKeySwitchKey { shape: self.shape, seed: self.seed, b }
-    }
-
-    /// Size in bytes of the seeded form, bit-packed.
-    pub fn seeded_byte_len(&self, params: &Params) -> usize {
-        SEED_BYTES + self.b.len() * packed_len(params.gadget().ring(self.shape.limbs))
-    }
-
     /// Size in bytes of the expanded key in memory. It depends on the machine (see [`PackedPoly`]),
     /// and on whether the key is [prepared](crate::RelinKeys::prepare).
     pub fn memory_len(&self) -> usize {
@@ -291,9 +277,9 @@ impl KeySwitchKey {
     /// of the target.
     ///
     /// # Errors
-    /// [`ErrorKind::ParamsMismatch`]; ring errors if there are too few primes.
+    /// Ring errors if there are too few primes.
     pub(crate) fn prepare(&self, params: &Params) -> Result<()> {
-        params.check(self.shape.to.fingerprint).during("prepare a switching key")?;
+        params.check(self.shape.to.fingerprint)?;
         if self.decomposed.get().is_some() {
             return Ok(());
         }
@@ -338,10 +324,6 @@ impl KeySwitchKey {
     }
 
     /// The inner product of digits and rows: `P` times the switched ciphertext, modulo `P Q_l`.
-    ///
-    /// # Errors
-    /// [`ErrorKind::ParamsMismatch`], [`ErrorKind::Shape`] or [`ErrorKind::Level`] if the digits do
-    /// not fit the key.
     pub(crate) fn inner_product(
         &self,
         params: &Params,
@@ -365,15 +347,14 @@ impl KeySwitchKey {
 
     /// The digits of `c`, computed on demand, after a check that the key accepts them.
     pub(crate) fn digits<'a>(&self, params: &'a Params, c: &'a [Poly<Ntt>]) -> Result<Digits<'a>> {
-        let op = "key switch";
-        params.check(self.shape.to.fingerprint).during(op)?;
+        params.check(self.shape.to.fingerprint)?;
         let limbs = c.first().map_or(0, Poly::limbs);
         self.check_digits(c.len(), limbs)?;
         // All components have the same level.
         for poly in c {
-            params.check_poly(poly).during(op)?;
+            params.check_poly(poly)?;
             if poly.limbs() != limbs {
-                return Err(error::limbs(poly.limbs(), limbs.to_string()).during(op));
+                return Err(error::limbs(poly.limbs(), limbs.to_string()));
             }
         }
         Ok(params.gadget().digits_of(&c.iter().collect::<Vec<_>>()))
@@ -385,21 +366,19 @@ impl KeySwitchKey {
         params: &'a Params,
         digits: &'a HoistedDigits,
     ) -> Result<Digits<'a>> {
-        let op = "key switch";
-        params.check(self.shape.to.fingerprint).during(op)?;
-        params.check(digits.fingerprint()).during(op)?;
+        params.check(self.shape.to.fingerprint)?;
+        params.check(digits.fingerprint())?;
         self.check_digits(digits.rank(), digits.limbs())?;
         Ok(params.gadget().stored_digits(digits.components()))
     }
 
     pub(crate) fn check_digits(&self, rank: usize, limbs: usize) -> Result<()> {
-        let op = "key switch";
         if rank != self.shape.from_rank {
-            return Err(error::rank(rank, self.shape.from_rank).during(op));
+            return Err(error::rank(rank, self.shape.from_rank));
         }
         if limbs > self.limbs() {
             let needed = format!("at most {}, the limbs of the key,", self.limbs());
-            return Err(error::limbs(limbs, needed).during(op));
+            return Err(error::limbs(limbs, needed));
         }
         Ok(())
     }
@@ -436,15 +415,14 @@ impl KeySwitchKey {
 
     /// Switches a ciphertext of the source key to the target key: `(b, 0) + KeySwitch(a)`.
     /// `params` are those of the target.
-    ///
-    /// # Errors
-    /// [`ErrorKind::ParamsMismatch`] or [`ErrorKind::KeyMismatch`] if the ciphertext is not the
-    /// source's, and those of [`key_switch`].
     pub fn switch(&self, params: &Params, ct: &Ciphertext) -> Result<Ciphertext> {
-        // The body needs no switch: it is added inside mod-down.
-        self.check_source(ct).during("key switch")?;
-        let epilogue = Epilogue { addends: vec![Some(Addend::Poly(&ct.b))], ..Epilogue::default() };
-        Ok(self.finish(&self.digits(params, ct.masks())?, &epilogue))
+        operation("KeySwitchKey::switch", || {
+            self.check_source(ct)?;
+            // The body needs no switch: it is added inside mod-down.
+            let addends = vec![Some(Addend::Poly(&ct.b))];
+            let epilogue = Epilogue { addends, ..Epilogue::default() };
+            Ok(self.finish(&self.digits(params, ct.masks())?, &epilogue))
+        })
     }
 
     /// `Err` unless the ciphertext belongs to the source of the key.
@@ -460,9 +438,6 @@ impl KeySwitchKey {
 
 /// `KeySwitch(c)`: a ciphertext with phase `<c, s1> + noise` under the target of the key; `params`
 /// are those of the target.
-///
-/// # Errors
-/// [`ErrorKind::Shape`] or [`ErrorKind::Level`] if `c` does not fit the key.
 pub fn key_switch(params: &Params, c: &[Poly<Ntt>], key: &KeySwitchKey) -> Result<Ciphertext> {
     Ok(key.finish(&key.digits(params, c)?, &Epilogue::default()))
 }

@@ -7,11 +7,15 @@ use proptest::prelude::*;
 use rand::Rng;
 use rand_distr::{Distribution, Normal};
 
+use crate::ciphertext::Ciphertext;
+use crate::encrypt::PublicKey;
+use crate::galois::GaloisKeys;
+use crate::keyswitch::KeySwitchKey;
+use crate::noise::{self, measured};
+use crate::params::{Params, ParamsSpec};
+use crate::rank_reduction::{RankReduceKey, pad_rank};
+use crate::secret::SecretKey;
 use crate::testing::{params, rng};
-use crate::{
-    Ciphertext, GaloisKeys, KeySwitchKey, Params, ParamsSpec, PublicKey, RankReduceKey, SecretKey,
-    noise, noise::measured, pad_rank,
-};
 
 const DEGREE: usize = 64;
 

@@ -7,9 +7,13 @@
 //! Ciphertexts change to these parameters and back without a key ([`Ciphertext::under`]).
 
 #[cfg(doc)]
-use crate::ErrorKind;
-use crate::params::{check_chains, check_no_weaker};
-use crate::{Ciphertext, During, Params, Result, SecretKey, error, noise};
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::Result;
+
+use crate::ciphertext::Ciphertext;
+use crate::params::{Params, check_chains, check_no_weaker};
+use crate::secret::SecretKey;
+use crate::{error, noise};
 
 impl Params {
     /// The parameters of the first `limbs` primes, for key switches that stay there: with the
@@ -17,11 +21,8 @@ impl Params {
     /// most that of its rounding. These are the first ones. There are as many digits as with all of
     /// them. [`SecretKey::under`](crate::SecretKey::under) takes the secret along. Both sets share
     /// tables and buffers.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Level`] for no limbs or more than the chain has.
     pub fn lowest(&self, limbs: usize) -> Result<Self> {
-        self.check_limbs(limbs).during("select the lowest primes")?;
+        self.check_limbs(limbs)?;
         let count = least_special(self, limbs);
         let mut spec = self.spec().clone();
         spec.q.truncate(limbs);
@@ -36,20 +37,19 @@ impl SecretKey {
     /// alone ([`Params::lowest`]).
     ///
     /// # Errors
-    /// [`ErrorKind::Shape`] for parameters of another ring, rank or kind of secret;
     /// [`ErrorKind::Parameters`] if `to` has a lower security level.
     pub fn under(&self, to: &Params) -> Result<Self> {
-        let (op, own) = ("change the parameters of a secret", self.params());
+        let own = self.params();
         if to.degree() != own.degree() {
-            return Err(error::degree(to.degree(), own.degree()).during(op));
+            return Err(error::degree(to.degree(), own.degree()));
         }
         if to.rank() != own.rank() {
-            return Err(error::rank(to.rank(), own.rank()).during(op));
+            return Err(error::rank(to.rank(), own.rank()));
         }
         let (found, needed) = (to.spec().secret, own.spec().secret);
         if found != needed {
             let (found, needed) = (found.to_string(), needed.to_string());
-            return Err(error::secret(found, needed).during(op));
+            return Err(error::secret(found, needed));
         }
         check_no_weaker(own, to)?;
         Self::restore(to, self.all_coefficients(), self.id())
@@ -59,18 +59,12 @@ impl SecretKey {
 impl Ciphertext {
     /// The same ciphertext under the parameters `to`, whose chain begins with the same primes
     /// ([`Params::lowest`]). `from` are its own parameters.
-    ///
-    /// # Errors
-    /// [`ErrorKind::ParamsMismatch`] unless it belongs to `from`; [`ErrorKind::Shape`],
-    /// [`ErrorKind::Level`] or [`ErrorKind::ParamsMismatch`] unless `to` has the same ring, rank
-    /// and first primes.
     pub fn under(self, from: &Params, to: &Params) -> Result<Self> {
-        let op = "change the parameters of a ciphertext";
-        from.check(self.fingerprint).during(op)?;
+        from.check(self.fingerprint)?;
         if self.rank() != to.rank() {
-            return Err(error::rank(self.rank(), to.rank()).during(op));
+            return Err(error::rank(self.rank(), to.rank()));
         }
-        check_chains(from, to, self.limbs()).during(op)?;
+        check_chains(from, to, self.limbs())?;
         Ok(Self { fingerprint: to.fingerprint(), ..self })
     }
 }
@@ -90,17 +84,20 @@ fn least_special(params: &Params, limbs: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use bellerophon_ring::ErrorKind;
+
     use super::*;
-    use crate::ErrorKind;
     use crate::error::refusal;
+    use crate::galois::GaloisKey;
     use crate::noise::measured;
+    use crate::params::ParamsSpec;
+    use crate::security::SecretKind;
     use crate::testing::{assert_close, message, params, rng, spec};
-    use crate::{GaloisKey, ParamsSpec, SecretKind};
 
     /// Fewer special primes, as many digits, the predicted noise of about one rounding; and the
     /// result is a ciphertext of the whole set again.
     #[test]
-    fn keys_at_the_lowest_primes_need_fewer_special_primes() {
+    fn keys_at_lowest_primes_need_fewer_special_primes() {
         for (rank, special, expected) in [(1, 6, [1, 2, 3]), (2, 3, [1, 2, 3])] {
             let all = params(512, rank, 6, special);
             let secret = SecretKey::generate(&all, &mut rng(1)).unwrap();

@@ -15,17 +15,22 @@
 //! here it is the message.
 
 #[cfg(doc)]
-use crate::ErrorKind;
-use bellerophon_ring::sample::{Seed, uniform_from_seed};
-use bellerophon_ring::{Ntt, Poly};
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::{
+    During, Ntt, Poly, Result,
+    sample::{Seed, uniform_from_seed},
+};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
-use crate::ciphertext::packed_len;
+use crate::ciphertext::{Ciphertext, packed_len};
+use crate::ciphertext_qp::CiphertextQP;
 use crate::encrypt::{SEED_BYTES, error_poly, restrict_extended, sub_product};
+use crate::error;
+use crate::key_id::KeyIdent;
 use crate::keyswitch::SwitchKeyInfo;
-use crate::params::check_primes;
-use crate::{Ciphertext, CiphertextQP, During, KeyIdent, Params, Result, SecretKey, error};
+use crate::params::{Params, check_primes};
+use crate::secret::SecretKey;
 
 /// Largest `log2` of `factor` times a coefficient in [`ModRaiseKey::mod_raise`].
 const MAX_LOG_COEFFICIENT: f64 = 62.0;
@@ -44,25 +49,20 @@ pub struct ModRaiseKey {
 impl ModRaiseKey {
     /// Generates the key from a secret at `q_0` to a secret at `limbs` limbs. The two chains must
     /// have the same first prime. Special primes and the rest of the chain may differ.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`], [`ErrorKind::ParamsMismatch`] or [`ErrorKind::Level`] if the
-    /// parameters do not fit.
     pub fn generate<R: CryptoRng + ?Sized>(
         from: &SecretKey,
         to: &SecretKey,
         limbs: usize,
         rng: &mut R,
     ) -> Result<Self> {
-        let op = "generate a raising key";
         let params = to.params();
         // Step 1: the chains share degree and first prime.
         if from.params().degree() != params.degree() {
             let (found, needed) = (from.params().degree(), params.degree());
-            return Err(error::degree(found, needed).during(op));
+            return Err(error::degree(found, needed));
         }
-        check_primes(from.params(), params, 1).during(op)?;
-        params.check_limbs(limbs).during(op)?;
+        check_primes(from.params(), params, 1)?;
+        params.check_limbs(limbs)?;
         // Step 2: the target secret at the limbs of the key, and P modulo every prime.
         let ring = params.gadget().ring(limbs);
         let secrets: Vec<Zeroizing<Poly<Ntt>>> = (0..params.rank())
@@ -135,31 +135,12 @@ impl ModRaiseKey {
     /// [`noise::mod_raise`](crate::noise::mod_raise).
     ///
     /// # Errors
-    /// [`ErrorKind::ParamsMismatch`], [`ErrorKind::KeyMismatch`], [`ErrorKind::Level`] for more
-    /// than one limb, [`ErrorKind::Parameters`] unless `factor q_0 / 2` is below `2^62`.
+    /// [`ErrorKind::Level`] for more than one limb; [`ErrorKind::Parameters`] unless `factor q_0 /
+    /// 2` is below `2^62`.
     pub fn mod_raise(&self, params: &Params, ct: &Ciphertext, factor: i64) -> Result<Ciphertext> {
-        let op = "raise the modulus";
-        // Checks: parameters and key of the source, one limb, and coefficients below 2^62.
-        params.check(self.shape.to.fingerprint).during(op)?;
-        if ct.ident().fingerprint != self.shape.from.fingerprint {
-            let (found, needed) = (ct.ident().fingerprint, self.shape.from.fingerprint);
-            return Err(error::params_mismatch(found, needed).during(op));
-        }
-        if ct.ident().key != self.shape.from.key {
-            return Err(error::key_mismatch(ct.ident().key, self.shape.from.key).during(op));
-        }
-        if ct.limbs() != 1 {
-            return Err(error::limbs(ct.limbs(), "1".into()).during(op));
-        }
-        let q = params.q().modulus(0);
-        if (factor as f64).abs().log2() + (q.value() as f64).log2() - 1.0 >= MAX_LOG_COEFFICIENT {
-            return Err(error::parameter(
-                "factor",
-                factor.to_string(),
-                format!("a factor that keeps q_0 / 2 below 2^{MAX_LOG_COEFFICIENT}"),
-            ));
-        }
+        self.check(params, ct, factor).during("mod_raise")?;
         // Step 1: centred integer coefficients, times the factor.
+        let q = params.q().modulus(0);
         let lowest = params.q().at_limbs(1);
         let integers = |poly: &Poly<Ntt>| -> Vec<i64> {
             let coefficients = lowest.inverse(poly.clone());
@@ -189,6 +170,31 @@ impl ModRaiseKey {
         raised.add_body_assign(params, &q.forward(q.from_signed(&integers(ct.b()))))?;
         raised.mod_down(params)
     }
+
+    /// Fails unless parameters and key are those of the source, the ciphertext has one limb, and
+    /// its coefficients times the factor are below `2^62`.
+    fn check(&self, params: &Params, ct: &Ciphertext, factor: i64) -> Result<()> {
+        params.check(self.shape.to.fingerprint)?;
+        if ct.ident().fingerprint != self.shape.from.fingerprint {
+            let (found, needed) = (ct.ident().fingerprint, self.shape.from.fingerprint);
+            return Err(error::params_mismatch(found, needed));
+        }
+        if ct.ident().key != self.shape.from.key {
+            return Err(error::key_mismatch(ct.ident().key, self.shape.from.key));
+        }
+        if ct.limbs() != 1 {
+            return Err(error::limbs(ct.limbs(), "1".into()));
+        }
+        let q = params.q().modulus(0);
+        if (factor as f64).abs().log2() + (q.value() as f64).log2() - 1.0 >= MAX_LOG_COEFFICIENT {
+            return Err(error::parameter(
+                "factor",
+                factor.to_string(),
+                format!("a factor that keeps q_0 / 2 below 2^{MAX_LOG_COEFFICIENT}"),
+            ));
+        }
+        Ok(())
+    }
 }
 
 /// The masks: mask `c` of row `i` is stream `i * rank + c` of the seed.
@@ -200,14 +206,18 @@ fn masks(params: &Params, limbs: usize, seed: &Seed, rows: usize) -> Vec<Vec<Pol
 
 #[cfg(test)]
 mod tests {
+    use bellerophon_ring::ErrorKind;
+
     use super::*;
-    use crate::ErrorKind;
     use crate::error::refusal;
+    use crate::keyswitch::KeySwitchKey;
+    use crate::noise::{self, measured};
+    use crate::params::ParamsSpec;
+    use crate::security::SecretKind;
     use crate::testing::{assert_close, message, params, rng, spec};
-    use crate::{KeySwitchKey, ParamsSpec, SecretKind, noise, noise::measured};
 
     #[test]
-    fn encapsulation_raises_the_modulus_and_keeps_the_phase() {
+    fn encapsulation_raises_moduli_and_keeps_the_phase() {
         let params = params(512, 1, 5, 1);
         let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
         let sparse_spec = ParamsSpec {

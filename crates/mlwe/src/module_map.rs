@@ -14,12 +14,14 @@
 //! secrets.
 
 #[cfg(doc)]
-use crate::ErrorKind;
-use bellerophon_ring::{Ntt, Poly, SubringMap};
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::{Ntt, Poly, Result, SubringMap};
 use zeroize::Zeroizing;
 
-use crate::params::{check_no_weaker, check_primes};
-use crate::{Ciphertext, During, Params, Result, SecretKey, error};
+use crate::ciphertext::Ciphertext;
+use crate::error;
+use crate::params::{Params, check_no_weaker, check_primes};
+use crate::secret::SecretKey;
 
 /// The maps between two degrees, for the first `limbs` primes that both parameter sets share.
 ///
@@ -36,17 +38,15 @@ impl ModuleMap {
     /// Prepares the maps for up to `limbs` limbs.
     ///
     /// # Errors
-    /// [`ErrorKind::Shape`] unless the small degree divides the large one, [`ErrorKind::Level`] or
     /// [`ErrorKind::ParamsMismatch`] unless both chains begin with the same `limbs` primes.
     pub fn new(large: &Params, small: &Params, limbs: usize) -> Result<Self> {
-        let op = "prepare a change of degree";
         // The small degree must divide the large one.
         let (large_degree, small_degree) = (large.degree(), small.degree());
         if !large_degree.is_multiple_of(small_degree) {
-            return Err(error::degree(small_degree, large_degree).during(op));
+            return Err(error::degree(small_degree, large_degree));
         }
         // Both chains must begin with the same primes.
-        check_primes(small, large, limbs).during(op)?;
+        check_primes(small, large, limbs)?;
         let rings = SubringMap::new(large.q(), &small.q().at_limbs(limbs))?;
         Ok(Self { large: large.clone(), small: small.clone(), rings })
     }
@@ -73,22 +73,21 @@ impl ModuleMap {
 
     /// `pi`: the `f` components of a polynomial.
     pub(crate) fn split(&self, poly: &Poly<Ntt>) -> Result<Vec<Poly<Ntt>>> {
-        self.check(poly, &self.large).during("split a polynomial")?;
+        self.check(poly, &self.large)?;
         Ok(self.rings.split(poly))
     }
 
     /// `pi^-1`: the polynomial with the given `f` components.
     pub fn join(&self, parts: &[Poly<Ntt>]) -> Result<Poly<Ntt>> {
-        let op = "join polynomials";
         if parts.len() != self.factor() {
-            return Err(error::rank(parts.len(), self.factor()).during(op));
+            return Err(error::rank(parts.len(), self.factor()));
         }
         // All components are over the small ring, at one level.
         for part in parts {
-            self.check(part, &self.small).during(op)?;
+            self.check(part, &self.small)?;
             if part.limbs() != parts[0].limbs() {
                 let needed = parts[0].limbs().to_string();
-                return Err(error::limbs(part.limbs(), needed).during(op));
+                return Err(error::limbs(part.limbs(), needed));
             }
         }
         Ok(self.rings.join(&parts.iter().collect::<Vec<_>>()))
@@ -96,13 +95,13 @@ impl ModuleMap {
 
     /// `epsilon`: component 0 alone, one sum per value.
     pub(crate) fn constant_part(&self, poly: &Poly<Ntt>) -> Result<Poly<Ntt>> {
-        self.check(poly, &self.large).during("take the constant part")?;
+        self.check(poly, &self.large)?;
         Ok(self.rings.constant_part(poly))
     }
 
     /// `iota`: `b(X^f)`, a copy of the values.
     pub(crate) fn lift(&self, poly: &Poly<Ntt>) -> Result<Poly<Ntt>> {
-        self.check(poly, &self.small).during("lift a polynomial")?;
+        self.check(poly, &self.small)?;
         Ok(self.rings.lift(poly))
     }
 
@@ -112,13 +111,10 @@ impl ModuleMap {
     /// [`extract_secret`](Self::extract_secret).
     ///
     /// # Errors
-    /// [`ErrorKind::ParamsMismatch`] unless the ciphertext belongs to the large parameters,
-    /// [`ErrorKind::Shape`] unless the rank of the small parameters is `R f`, [`ErrorKind::Level`]
-    /// for more limbs than the map has.
+    /// [`ErrorKind::Shape`] unless the rank of the small parameters is `R f`.
     pub fn extract(&self, ct: &Ciphertext) -> Result<Ciphertext> {
-        let op = "extract a module ciphertext";
-        self.large.check(ct.fingerprint).during(op)?;
-        self.check_module_rank().during(op)?;
+        self.large.check(ct.fingerprint)?;
+        self.check_module_rank()?;
         // The body keeps component 0; each mask becomes its f components.
         let b = self.constant_part(&ct.b)?;
         let mut a = Vec::with_capacity(self.small.rank());
@@ -132,13 +128,9 @@ impl ModuleMap {
     /// rank `R` over the large ring. Every `f`-th coefficient of its phase is a coefficient of `m`
     /// (`epsilon` of the phase is `m`); the others are meaningless. The secret of the result is
     /// [`embed_secret`](Self::embed_secret).
-    ///
-    /// # Errors
-    /// As for [`extract`](Self::extract), with the roles exchanged.
     pub fn embed(&self, ct: &Ciphertext) -> Result<Ciphertext> {
-        let op = "embed a module ciphertext";
-        self.small.check(ct.fingerprint).during(op)?;
-        self.check_module_rank().during(op)?;
+        self.small.check(ct.fingerprint)?;
+        self.check_module_rank()?;
         // The body becomes b(X^f); f masks are joined into one.
         let b = self.lift(&ct.b)?;
         let masks = ct.a.chunks_exact(self.factor()).map(|parts| self.join(parts));
@@ -150,12 +142,10 @@ impl ModuleMap {
     /// the result is [`subring_secret`](Self::subring_secret).
     ///
     /// # Errors
-    /// [`ErrorKind::ParamsMismatch`] unless the ciphertext belongs to the small parameters,
     /// [`ErrorKind::Shape`] unless both parameter sets have the same rank.
     pub fn embed_subring(&self, ct: &Ciphertext) -> Result<Ciphertext> {
-        let op = "embed a ciphertext into a larger ring";
-        self.small.check(ct.fingerprint).during(op)?;
-        self.check_equal_rank().during(op)?;
+        self.small.check(ct.fingerprint)?;
+        self.check_equal_rank()?;
         // Every polynomial is lifted, so the rank stays.
         let a = ct.a.iter().map(|mask| self.lift(mask)).collect::<Result<_>>()?;
         Ciphertext::new(&self.large, self.lift(&ct.b)?, a, ct.key)
@@ -164,10 +154,9 @@ impl ModuleMap {
     /// The secret of extracted ciphertexts, `rho^-1 (pi(s))` of section 4.1:
     /// `(s_0, Y s_{f-1}, ..., Y s_1)` for each component. It keeps the identity of the key.
     pub fn extract_secret(&self, secret: &SecretKey) -> Result<SecretKey> {
-        let op = "extract a secret";
-        self.large.check(secret.params().fingerprint()).during(op)?;
+        self.large.check(secret.params().fingerprint())?;
         check_no_weaker(secret.params(), &self.small)?;
-        self.check_module_rank().during(op)?;
+        self.check_module_rank()?;
         let (f, n) = (self.factor(), self.small.degree());
         let mut out = Zeroizing::new(Vec::with_capacity(self.small.dimension()));
         for component in 0..self.large.rank() {
@@ -186,10 +175,9 @@ impl ModuleMap {
     /// The secret of embedded ciphertexts, inverse to [`extract_secret`](Self::extract_secret). It
     /// keeps the identity of the key.
     pub fn embed_secret(&self, secret: &SecretKey) -> Result<SecretKey> {
-        let op = "embed a secret";
-        self.small.check(secret.params().fingerprint()).during(op)?;
+        self.small.check(secret.params().fingerprint())?;
         check_no_weaker(secret.params(), &self.large)?;
-        self.check_module_rank().during(op)?;
+        self.check_module_rank()?;
         let (f, n) = (self.factor(), self.small.degree());
         let mut out = Zeroizing::new(vec![0; self.large.dimension()]);
         for (component, s) in out.chunks_exact_mut(n * f).enumerate() {
@@ -213,10 +201,9 @@ impl ModuleMap {
     /// It has the security of the small ring: never publish anything under it modulo more than the
     /// small ring allows.
     pub fn subring_secret(&self, secret: &SecretKey) -> Result<SecretKey> {
-        let op = "embed a secret into a larger ring";
-        self.small.check(secret.params().fingerprint()).during(op)?;
+        self.small.check(secret.params().fingerprint())?;
         check_no_weaker(secret.params(), &self.large)?;
-        self.check_equal_rank().during(op)?;
+        self.check_equal_rank()?;
         // s(X^f): the coefficients at multiples of f, zeros elsewhere.
         let mut out = Zeroizing::new(vec![0; self.large.dimension()]);
         let coefficients = secret.all_coefficients();
@@ -252,11 +239,14 @@ impl ModuleMap {
 
 #[cfg(test)]
 mod tests {
+    use bellerophon_ring::ErrorKind;
+
     use super::*;
-    use crate::ErrorKind;
     use crate::error::refusal;
+    use crate::keyswitch::KeySwitchKey;
+    use crate::noise::{self, measured};
+    use crate::params::ParamsSpec;
     use crate::testing::{assert_close, message, params, rng, spec};
-    use crate::{KeySwitchKey, ParamsSpec, noise, noise::measured};
 
     const LARGE: usize = 512;
 
@@ -265,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn extraction_keeps_every_f_th_coefficient_and_the_noise() {
+    fn extraction_keeps_each_f_th_coefficient_and_noise() {
         for rank in [1, 2] {
             let large = params(LARGE, rank, 3, 1);
             let secret = SecretKey::generate(&large, &mut rng(1)).unwrap();
@@ -309,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn extract_and_rank_reduction_switch_to_a_smaller_ring() {
+    fn extraction_and_rank_reduction_reach_smaller_rings() {
         // RLWE of degree 512 at one limb to RLWE of degree 64 with special primes of its own.
         let large = params(512, 1, 3, 2);
         let view = large.module_view(8).unwrap();

@@ -9,7 +9,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::Params;
+use crate::params::Params;
 
 mod dpad;
 pub mod measured;
@@ -151,7 +151,7 @@ pub(crate) fn product(params: &Params, x: (f64, f64), y: (f64, f64)) -> f64 {
 ///
 /// From Full-RNS HEAAN, appendix A.2, and DPad-HE, lemma 3.1. Both are heuristic and generous.
 pub mod canonical {
-    use crate::Params;
+    use crate::params::Params;
 
     /// Public-key encryption modulo `Q` as in the paper (its ephemeral secret has variance 1/2):
     /// `8 sqrt(2) sigma N + 6 sigma sqrt(N) + 16 sigma sqrt(h N)`. Encryption modulo `Q P'`,
@@ -239,10 +239,14 @@ mod tests {
     use bellerophon_ring::{BaseConverter, ModDown, Modulus, prime};
 
     use super::*;
+    use crate::ciphertext::Ciphertext;
+    use crate::dpad::RelinStrategy;
+    use crate::encrypt::PublicKey;
+    use crate::keyswitch::KeySwitchKey;
+    use crate::noise::measured;
+    use crate::relinearize::RelinKeys;
+    use crate::secret::SecretKey;
     use crate::testing::{canonical_norm, message, params, rng, spec};
-    use crate::{
-        Ciphertext, KeySwitchKey, PublicKey, RelinKeys, RelinStrategy, SecretKey, noise::measured,
-    };
 
     /// The canonical norm of the noise of a ciphertext whose phase should be `expected`.
     fn norm(
@@ -299,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn approximate_conversions_err_as_far_as_the_appendix_says() {
+    fn approximate_conversions_err_as_the_appendix_says() {
         // Appendix A.1, with digits of [0, p_i): shifted by the bound.
         let params = params(512, 1, 3, 3);
         let (q, p) = (params.q(), params.p());

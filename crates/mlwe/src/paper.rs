@@ -2,9 +2,11 @@
 
 use std::fmt;
 
-use bellerophon_ring::{Modulus, prime};
+use bellerophon_ring::{Modulus, Result, prime};
 
-use crate::{Params, ParamsSpec, RelinStrategy, Result, SecretKind, Security};
+use crate::dpad::RelinStrategy;
+use crate::params::{Params, ParamsSpec};
+use crate::security::{SecretKind, Security};
 
 /// The sets of DPad-HE: Table 3 (one degree `n = 2^13`, rank by rank) and Table 5 (one dimension,
 /// `N = 2^15` or `2^16`, split into ranks).
@@ -161,9 +163,6 @@ impl DPad {
     }
 
     /// The set before rank-up.
-    ///
-    /// # Errors
-    /// None for the sets of this version; prime search can fail in principle.
     pub fn spec(self) -> Result<ParamsSpec> {
         let (q, p, _) = self.primes()?;
         Ok(ParamsSpec {
@@ -179,9 +178,6 @@ impl DPad {
 
     /// The relinearization strategy that the paper measures: through the temporary rank, or direct
     /// at rank 1. The parameters of the set are [`RelinStrategy::params`].
-    ///
-    /// # Errors
-    /// As for [`spec`](Self::spec).
     pub fn relin_strategy(self) -> Result<RelinStrategy> {
         let params = Params::new(self.spec()?)?;
         match self.raised_rank() {
@@ -231,7 +227,7 @@ impl fmt::Display for DPad {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::RelinKind;
+    use crate::dpad::RelinKind;
 
     #[test]
     fn sets_have_the_sizes_of_the_tables() {

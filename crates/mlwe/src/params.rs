@@ -1,16 +1,16 @@
 //! Parameter sets: from a plain specification to checked, immutable parameters.
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use std::fmt;
 use std::sync::Arc;
 
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
 use bellerophon_ring::{
-    Domain, HybridGadget, Modulus, Poly, Ring, sample::Gaussian, wire::Fingerprint,
+    Domain, HybridGadget, Modulus, Poly, Result, Ring, sample::Gaussian, wire::Fingerprint,
 };
 
+use crate::error;
 use crate::security::{self, SecretKind, Security};
-use crate::{Result, error};
 
 /// The specification of a module-LWE parameter set. [`Params::new`] checks it.
 ///
@@ -79,10 +79,8 @@ impl Params {
     /// Checks the specification and builds the tables.
     ///
     /// # Errors
-    /// [`ErrorKind::Parameters`] for a rank of zero, an empty list of primes, more than 128 primes
-    /// in `q` or in `p`, more than `2^23` residues per polynomial, a repeated prime, or a weight or
-    /// width out of range. [`ErrorKind::Insecure`] for the required
-    /// security. Ring errors for an unsupported degree or prime.
+    /// [`ErrorKind::Insecure`] below the required security; [`ErrorKind::Parameters`] for more than
+    /// 128 primes in `q` or in `p`, or more than `2^23` residues per polynomial.
     pub fn new(spec: ParamsSpec) -> Result<Self> {
         // Step 1: checks that need no tables, so that bad input costs no memory.
         check_shape(&spec)?;
@@ -192,10 +190,6 @@ impl Params {
     /// The same lattice as a module over a ring of smaller degree: degree `N / factor`, rank
     /// `rank * factor`, all else equal. [`ModuleMap::extract`](crate::ModuleMap::extract) maps
     /// ciphertexts there.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Parameters`] if `factor` does not divide the degree, ring errors if the
-    /// resulting degree is too small.
     pub fn module_view(&self, factor: usize) -> Result<Self> {
         // The degree is a power of two, and `new` refuses one that is too small.
         if factor == 0 || !self.degree().is_multiple_of(factor) {
@@ -351,8 +345,9 @@ fn fingerprint(spec: &ParamsSpec) -> Fingerprint {
 
 #[cfg(test)]
 mod tests {
+    use bellerophon_ring::ErrorKind;
+
     use super::*;
-    use crate::ErrorKind;
     use crate::error::refusal;
     use crate::testing::spec;
 
@@ -374,8 +369,9 @@ mod tests {
         }
     }
 
+    /// Sets within it pass.
     #[test]
-    fn sets_within_the_table_pass_and_others_say_by_how_much() {
+    fn sets_beyond_the_table_say_by_how_much() {
         // 45 + 50 bits of 106 at dimension 4096.
         let params = Params::new(secure(4096, 1, 1)).unwrap();
         assert!(params.security_bits() >= 128.0);

@@ -26,12 +26,12 @@
 //! key, as in [`ModRaiseKey`](crate::ModRaiseKey). A key serves one matrix; its fingerprint names
 //! the matrix.
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use std::sync::Arc;
 
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
 use bellerophon_ring::{
-    Automorphism, BaseConverter, ModDown, Ntt, PackedPoly, Poly, Ring,
+    Automorphism, BaseConverter, During, ModDown, Ntt, PackedPoly, Poly, Result, Ring,
     sample::{Seed, uniform_from_seed},
     wire::Fingerprint,
 };
@@ -39,12 +39,13 @@ use num_traits::ToPrimitive;
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
-use crate::ciphertext::packed_len;
+use crate::ciphertext::{Ciphertext, packed_len};
 use crate::encrypt::{SEED_BYTES, error_poly, sub_product};
 use crate::key_id::KeyIdent;
 use crate::keyswitch::check_end;
-use crate::params::check_primes;
-use crate::{Ciphertext, During, Params, Result, SecretKey, error, noise};
+use crate::params::{Params, check_primes};
+use crate::secret::SecretKey;
+use crate::{error, noise};
 
 /// `f`: the largest `log2` of the scale of the rounded factors. Coefficients stay below `2^61` for
 /// factors up to 8.
@@ -105,18 +106,15 @@ impl RaiseTransform {
     /// also where roundings differ in the last bit.
     ///
     /// # Errors
-    /// [`ErrorKind::Length`] without terms, [`ErrorKind::Parameters`] for a term without a
-    /// polynomial or a polynomial of another degree, [`ErrorKind::Level`] if the chain is too short
-    /// for the products; ring errors for an even exponent.
+    /// [`ErrorKind::Level`] if the chain is too short for the products.
     pub fn new(
         params: &Params,
         terms: &[RaiseTerm],
         name: &[u64],
         encode: impl FnOnce(f64) -> Vec<Vec<i64>>,
     ) -> Result<Self> {
-        let op = "prepare a matrix of a mod raise";
         if terms.is_empty() {
-            return Err(error::empty().during(op));
+            return Err(error::empty());
         }
         // Step 1: P', and C = floor(P' / 2^f).
         let special = special_primes(params, terms.len());
@@ -130,34 +128,11 @@ impl RaiseTransform {
         let scale = scale + rest / factor.to_f64().unwrap_or(f64::INFINITY);
 
         // Step 2: the polynomials at the scale P' / C.
-        let degree = params.degree();
         let matrix = encode(scale);
-        for term in terms {
-            let length = matrix.get(term.factor).map_or(0, Vec::len);
-            if length != degree {
-                return Err(error::parameter(
-                    "factor of a term of a mod raise",
-                    format!("polynomial {} of {length} coefficients", term.factor),
-                    format!("one of {degree} coefficients"),
-                )
-                .during(op));
-            }
-        }
+        check_factors(params, terms, &matrix)?;
 
-        // Step 3: primes that hold the sum of products with b. A coefficient of a product is at
-        // most |M_k|_2 |b|_2, and |b|_2 at most sqrt(N) q_0 / 2.
-        let length = |m: &Vec<i64>| m.iter().map(|&x| (x as f64).powi(2)).sum::<f64>().sqrt();
-        let lengths: Vec<f64> = matrix.iter().map(length).collect();
-        let sum: f64 = terms.iter().map(|term| lengths[term.factor]).sum();
-        let q0 = params.q().modulus(0).value() as f64;
-        // One bit for the sign, one for the floating-point quotient of the conversion.
-        let needed = (sum * (degree as f64).sqrt() * q0 / 2.0).max(1.0).log2() + 2.0;
-        let most = params.limbs().min(BaseConverter::MAX_SOURCES);
-        let fits = (1..=most).find(|&limbs| params.q().at_limbs(limbs).log2_modulus() > needed);
-        let Some(limbs) = fits else {
-            let needed = format!("primes of {needed:.1} bits together");
-            return Err(error::limbs(params.limbs(), needed).during(op));
-        };
+        // Step 3: primes that hold the sum of products with b.
+        let limbs = exact_limbs(params, terms, &matrix)?;
         let exact = params.q().at_limbs(limbs);
         let ring = params.q().join(&p)?;
         let encode = |m: &Vec<i64>| PackedPoly::new(&exact, &exact.forward(exact.from_signed(m)));
@@ -228,21 +203,10 @@ impl RaiseTransform {
     /// under the target of the key, with noise of variance [`noise`](Self::noise).
     ///
     /// # Errors
-    /// [`ErrorKind::ParamsMismatch`] for the key of another matrix, or a ciphertext of other
-    /// parameters than those of the source; [`ErrorKind::KeyMismatch`]; [`ErrorKind::Level`] for
-    /// more than one limb; [`ErrorKind::Shape`] for more than one mask.
+    /// [`ErrorKind::Level`] for more than one limb; [`ErrorKind::Shape`] for more than one mask.
     pub fn apply(&self, key: &RaiseTransformKey, ct: &Ciphertext) -> Result<Ciphertext> {
-        let op = "raise the modulus";
         let Inner { params, ring, exact, .. } = &*self.0;
-        // Checks: the matrix and the source of the key, one limb, one mask.
-        key.check_matrix(self).during(op)?;
-        check_end(ct.ident(), key.from).during(op)?;
-        if ct.limbs() != 1 {
-            return Err(error::limbs(ct.limbs(), "1".into()).during(op));
-        }
-        let [mask] = ct.masks() else {
-            return Err(error::rank(ct.masks().len(), 1).during(op));
-        };
+        let mask = self.check(key, ct).during("RaiseTransform::apply")?;
         // Step 1: the centred integer coefficients of b and a.
         let (q0, lowest) = (params.q().modulus(0), params.q().at_limbs(1));
         let integers = |poly: &Poly<Ntt>| -> Vec<i64> {
@@ -269,6 +233,20 @@ impl RaiseTransform {
         })
     }
 
+    /// The one mask of a ciphertext of one limb. Fails unless matrix and source are those of the
+    /// key.
+    fn check<'a>(&self, key: &RaiseTransformKey, ct: &'a Ciphertext) -> Result<&'a Poly<Ntt>> {
+        key.check_matrix(self)?;
+        check_end(ct.ident(), key.from)?;
+        if ct.limbs() != 1 {
+            return Err(error::limbs(ct.limbs(), "1".into()));
+        }
+        match ct.masks() {
+            [mask] => Ok(mask),
+            masks => Err(error::rank(masks.len(), 1)),
+        }
+    }
+
     /// An integer polynomial below the exact primes, modulo all primes of the ring.
     fn extended(&self, sum: Poly<Ntt>) -> Poly<Ntt> {
         let Inner { ring, exact, extension, .. } = &*self.0;
@@ -281,6 +259,39 @@ impl RaiseTransform {
         high.copy_from_slice(others.data());
         out
     }
+}
+
+/// Fails unless every term has a polynomial of the degree of the parameters.
+fn check_factors(params: &Params, terms: &[RaiseTerm], matrix: &[Vec<i64>]) -> Result<()> {
+    let degree = params.degree();
+    for term in terms {
+        let length = matrix.get(term.factor).map_or(0, Vec::len);
+        if length != degree {
+            return Err(error::parameter(
+                "factor of a term of a mod raise",
+                format!("polynomial {} of {length} coefficients", term.factor),
+                format!("one of {degree} coefficients"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The number of primes that hold `sum_k M_k sigma_k(b)`. A coefficient of a product is at most
+/// `|M_k|_2 |b|_2`, and `|b|_2` at most `sqrt(N) q_0 / 2`.
+fn exact_limbs(params: &Params, terms: &[RaiseTerm], matrix: &[Vec<i64>]) -> Result<usize> {
+    let length = |m: &Vec<i64>| m.iter().map(|&x| (x as f64).powi(2)).sum::<f64>().sqrt();
+    let lengths: Vec<f64> = matrix.iter().map(length).collect();
+    let sum: f64 = terms.iter().map(|term| lengths[term.factor]).sum();
+    let q0 = params.q().modulus(0).value() as f64;
+    // One bit for the sign, one for the floating-point quotient of the conversion.
+    let needed = (sum * (params.degree() as f64).sqrt() * q0 / 2.0).max(1.0).log2() + 2.0;
+    let most = params.limbs().min(BaseConverter::MAX_SOURCES);
+    let fits = (1..=most).find(|&limbs| params.q().at_limbs(limbs).log2_modulus() > needed);
+    fits.ok_or_else(|| {
+        let needed = format!("primes of {needed:.1} bits together");
+        error::limbs(params.limbs(), needed)
+    })
 }
 
 /// The least number of special primes with which a key of `terms` rows adds little noise beside the
@@ -316,29 +327,23 @@ pub struct RaiseTransformKey {
 
 impl RaiseTransformKey {
     /// Generates the key of a matrix from a secret of rank 1 at `q_0`.
-    ///
-    /// # Errors
-    /// [`ErrorKind::ParamsMismatch`] for a target of other parameters than the matrix,
-    /// [`ErrorKind::Shape`], [`ErrorKind::ParamsMismatch`] or [`ErrorKind::Shape`] for a source
-    /// that does not fit.
     pub fn generate<R: CryptoRng + ?Sized>(
         transform: &RaiseTransform,
         from: &SecretKey,
         to: &SecretKey,
         rng: &mut R,
     ) -> Result<Self> {
-        let op = "generate the key of a mod raise";
         let Inner { params, ring, factor, terms, matrix, .. } = &*transform.0;
         // Step 1: the source has rank 1, the degree and the first prime of the target.
-        params.check(to.params().fingerprint()).during(op)?;
+        params.check(to.params().fingerprint())?;
         let source = from.params();
         if source.degree() != params.degree() {
             let (found, needed) = (source.degree(), params.degree());
-            return Err(error::degree(found, needed).during(op));
+            return Err(error::degree(found, needed));
         }
-        check_primes(source, params, 1).during(op)?;
+        check_primes(source, params, 1)?;
         if source.rank() != 1 {
-            return Err(error::rank(source.rank(), 1).during(op));
+            return Err(error::rank(source.rank(), 1));
         }
         // Step 2: both secrets modulo Q P'.
         let sparse = Zeroizing::new(ring.forward(ring.from_signed(from.coefficients(0))));
@@ -385,12 +390,10 @@ impl RaiseTransformKey {
     }
 
     /// Assembles parts that were read, and expands the masks.
-    ///
-    /// # Errors
-    /// [`ErrorKind::ParamsMismatch`] for a key of another matrix or another target.
     pub(crate) fn from_bodies(
         transform: &RaiseTransform,
-        (from, to): (KeyIdent, KeyIdent),
+        from: KeyIdent,
+        to: KeyIdent,
         matrix: Fingerprint,
         seed: Seed,
         b: Vec<Poly<Ntt>>,

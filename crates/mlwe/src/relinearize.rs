@@ -1,21 +1,23 @@
 //! Relinearization by a [`RelinStrategy`]: Algorithm 1 (DPad-HE), and the direct and larger-ring
 //! variants.
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use std::borrow::Cow;
 
-use bellerophon_ring::{Addend, Epilogue, Ntt, Poly};
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::{Addend, During, Epilogue, Ntt, Poly, Result, error::operation};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
-use crate::ciphertext::check_divisors;
+use crate::ciphertext::{Ciphertext, check_divisors};
 use crate::dpad::strategy::{Packed, RelinStrategy};
+use crate::error;
 use crate::key_id::KeyIdent;
 use crate::keyswitch::KeySwitchKey;
-use crate::rank::{RankReduceKey, check_extension};
-use crate::tensor::{Terms, index_pairs};
-use crate::{Ciphertext, During, Params, Result, SecretKey, Tensor, error};
+use crate::params::Params;
+use crate::rank_reduction::{RankReduceKey, check_extension};
+use crate::secret::SecretKey;
+use crate::tensor::{Tensor, Terms, index_pairs};
 
 /// The keys of a [`RelinStrategy`]: the cross-relinearization key, and the rank-down key if the
 /// strategy has a temporary rank.
@@ -33,9 +35,6 @@ pub struct RelinKeys {
 
 impl RelinKeys {
     /// Generates keys for products of up to `limbs` limbs. A temporary rank gets a fresh secret.
-    ///
-    /// # Errors
-    /// [`ErrorKind::ParamsMismatch`] for a secret of other parameters, [`ErrorKind::Level`].
     pub fn generate<R: CryptoRng + ?Sized>(
         strategy: &RelinStrategy,
         secret: &SecretKey,
@@ -57,9 +56,8 @@ impl RelinKeys {
     /// strategy uses a larger ring.
     ///
     /// # Errors
-    /// As for [`generate`](Self::generate), and [`ErrorKind::Shape`] unless `raised` is an
-    /// extension of the secret as [`SecretKey::extend_rank`] makes it. Without a temporary rank,
-    /// `raised` must be the secret itself ([`ErrorKind::KeyMismatch`]).
+    /// [`ErrorKind::Shape`] unless `raised` is an extension of the secret as
+    /// [`SecretKey::extend_rank`] makes it; without a temporary rank it must be the secret itself.
     ///
     /// [`ModuleMap::embed_secret`]: crate::ModuleMap::embed_secret
     pub fn generate_under<R: CryptoRng + ?Sized>(
@@ -69,14 +67,13 @@ impl RelinKeys {
         limbs: usize,
         rng: &mut R,
     ) -> Result<Self> {
-        let op = "generate relinearization keys";
-        strategy.raised().check(raised.params().fingerprint()).during(op)?;
+        strategy.raised().check(raised.params().fingerprint())?;
         let work = work_secret(strategy, secret)?;
         // A given secret must extend this one securely, or be this one.
         if strategy.is_raised() {
             check_extension(raised, &work)?;
         } else if raised.id() != work.id() {
-            return Err(error::key_mismatch(raised.id(), work.id()).during(op));
+            return Err(error::key_mismatch(raised.id(), work.id()));
         }
         Self::between(strategy, secret, &work, raised, limbs, rng)
     }
@@ -110,52 +107,48 @@ impl RelinKeys {
     /// Assembles keys that were generated or stored separately.
     ///
     /// # Errors
-    /// [`ErrorKind::MissingKey`] if the strategy has a temporary rank and `down` is `None`;
-    /// [`ErrorKind::ParamsMismatch`], [`ErrorKind::KeyMismatch`], [`ErrorKind::Shape`] or
-    /// [`ErrorKind::Level`] if the keys do not belong to the strategy, to each other, or to the
-    /// same levels.
+    /// [`ErrorKind::MissingKey`] if the strategy has a temporary rank and `down` is `None`.
     pub(crate) fn from_parts(
         strategy: &RelinStrategy,
         cross: KeySwitchKey,
         down: Option<RankReduceKey>,
     ) -> Result<Self> {
-        let op = "assemble relinearization keys";
         // Step 1: the cross-relinearization key must lead from the base secret to the temporary
         // rank.
         let shape = cross.shape();
-        strategy.params().check(shape.from.fingerprint).during(op)?;
-        strategy.raised().check(shape.to.fingerprint).during(op)?;
+        strategy.params().check(shape.from.fingerprint)?;
+        strategy.raised().check(shape.to.fingerprint)?;
         if shape.from_rank != strategy.components() {
             let (found, needed) = (shape.from_rank, strategy.components());
-            return Err(error::rank(found, needed).during(op));
+            return Err(error::rank(found, needed));
         }
         // Step 2: the rank-down key must start where the cross-relinearization key ends.
         let end = match (&down, strategy.is_raised()) {
             (None, true) => {
                 let (found, needed) = (strategy.raised().rank(), strategy.work().rank());
-                return Err(error::missing_rank_down_key(found, needed).during(op));
+                return Err(error::missing_rank_down_key(found, needed));
             }
             (Some(down), true) => {
-                down.key().check_end(shape.to).during(op)?;
+                down.key().check_end(shape.to)?;
                 // It switches exactly the components beyond the working rank, at every level of
                 // the cross-relinearization key.
                 let further = strategy.raised().rank() - strategy.work().rank();
                 if down.key().shape().from_rank != further {
                     let (found, needed) = (down.key().shape().from_rank, further);
-                    return Err(error::rank(found, needed).during(op));
+                    return Err(error::rank(found, needed));
                 }
                 if down.key().limbs() < cross.limbs() {
                     let (found, needed) = (down.key().limbs(), cross.limbs().to_string());
-                    return Err(error::limbs(found, needed).during(op));
+                    return Err(error::limbs(found, needed));
                 }
                 down.key().shape().to
             }
             (_, false) => shape.to,
         };
         // Step 3: the last key must end at the secret of the ciphertexts.
-        strategy.work().check(end.fingerprint).during(op)?;
+        strategy.work().check(end.fingerprint)?;
         if end.key != shape.from.key {
-            return Err(error::key_mismatch(end.key, shape.from.key).during(op));
+            return Err(error::key_mismatch(end.key, shape.from.key));
         }
         // A key that the strategy does not need is dropped.
         let down = down.filter(|_| strategy.is_raised());
@@ -204,29 +197,25 @@ impl RelinKeys {
     /// the last division: one rounding instead of two.
     ///
     /// # Errors
-    /// If the product belongs to another key or has more limbs than the keys; [`ErrorKind::Level`]
-    /// unless at least one limb remains, and [`ErrorKind::Parameters`] if `primes` plus the number
-    /// of special primes exceeds
+    /// [`ErrorKind::Parameters`] if `primes` plus the number of special primes exceeds
     /// [`BaseConverter::MAX_SOURCES`](bellerophon_ring::BaseConverter::MAX_SOURCES).
     pub fn relinearize(&self, tensor: Tensor, primes: usize) -> Result<Ciphertext> {
-        let op = "relinearize";
-        let end = KeyIdent { fingerprint: tensor.fingerprint, key: tensor.key };
-        // Key and level are checked before the product is taken apart.
-        self.check(end, tensor.limbs(), primes).during(op)?;
-        self.divide(tensor, primes).during(op)
+        operation("relinearize", || {
+            let end = KeyIdent { fingerprint: tensor.fingerprint, key: tensor.key };
+            // Key and level are checked before the product is taken apart.
+            self.check(end, tensor.limbs(), primes)?;
+            self.divide(tensor, primes)
+        })
     }
 
     /// [`relinearize`](Self::relinearize) of `x y`. Without a larger ring, only the quadratic terms
     /// of the product are stored; the linear terms are computed inside the last pass of the key
     /// switch.
-    ///
-    /// # Errors
-    /// As for [`Tensor::product`] and [`relinearize`](Self::relinearize).
     pub fn multiply(&self, x: &Ciphertext, y: &Ciphertext, primes: usize) -> Result<Ciphertext> {
-        self.product((x, y), primes).during("multiply")
+        self.product(x, y, primes).during("multiply")
     }
 
-    fn product(&self, (x, y): (&Ciphertext, &Ciphertext), primes: usize) -> Result<Ciphertext> {
+    fn product(&self, x: &Ciphertext, y: &Ciphertext, primes: usize) -> Result<Ciphertext> {
         let params = self.strategy.params();
         x.operand().check(params, y.operand())?;
         let end = x.ident();
@@ -285,10 +274,7 @@ impl RelinKeys {
 
 /// The secret in the ring of the strategy. Packing keeps its identity.
 fn work_secret<'a>(strategy: &RelinStrategy, secret: &'a SecretKey) -> Result<Cow<'a, SecretKey>> {
-    strategy
-        .params()
-        .check(secret.params().fingerprint())
-        .during("generate relinearization keys")?;
+    strategy.params().check(secret.params().fingerprint())?;
     match strategy.map() {
         None => Ok(Cow::Borrowed(secret)),
         Some(map) => Ok(Cow::Owned(map.embed_secret(secret)?)),

@@ -1,16 +1,17 @@
 //! Secret keys.
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use std::fmt;
 
-use bellerophon_ring::{Ntt, Poly, sample};
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::{Ntt, Poly, Result, sample};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
-use crate::params::check_no_weaker;
+use crate::error;
+use crate::key_id::KeyId;
+use crate::params::{Params, check_no_weaker};
 use crate::security::{SecretKind, Security};
-use crate::{KeyId, Params, Result, error};
 
 /// A secret vector `s` in `R^r` with coefficients in `{-1, 0, 1}`.
 ///
@@ -50,9 +51,6 @@ impl SecretKey {
     ///
     /// Only the range of the coefficients is checked. Their distribution is up to the caller (they
     /// may be part of another secret).
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] for a wrong length or a coefficient outside `{-1, 0, 1}`.
     pub(crate) fn from_coefficients<R: CryptoRng + ?Sized>(
         params: &Params,
         coefficients: &[i64],
@@ -125,18 +123,16 @@ impl SecretKey {
     /// target of a rank reduction (DPad-HE section 3.1.1, RdKGen). Draws a new identity.
     ///
     /// # Errors
-    /// [`ErrorKind::Shape`] unless `to` has the same degree and no larger
-    /// rank. [`ErrorKind::Parameters`] if `to` has a lower security level than this secret.
-    /// [`ErrorKind::Shape`] for a part of a sparse secret with less weight than `to` assumes,
-    /// unless `to` is [`Security::Insecure`].
+    /// [`ErrorKind::Parameters`] if `to` has a lower security level; [`ErrorKind::Shape`] for a
+    /// part of a sparse secret with less weight than `to` assumes, unless `to` is
+    /// [`Security::Insecure`].
     pub fn truncate_rank<R: CryptoRng + ?Sized>(&self, to: &Params, rng: &mut R) -> Result<Self> {
         // Shape, then security level.
-        let op = "truncate the rank of a secret";
         if to.degree() != self.params.degree() {
-            return Err(error::degree(to.degree(), self.params.degree()).during(op));
+            return Err(error::degree(to.degree(), self.params.degree()));
         }
         if to.rank() > self.params.rank() {
-            return Err(error::rank(to.rank(), self.params.rank()).during(op));
+            return Err(error::rank(to.rank(), self.params.rank()));
         }
         check_no_weaker(&self.params, to)?;
         let part = &self.coefficients[..to.dimension()];
@@ -165,20 +161,17 @@ impl SecretKey {
     /// `s'` protects keys modulo more than `s` alone is allowed to: it is as secret as `s`.
     ///
     /// # Errors
-    /// [`ErrorKind::Shape`] unless `to` has the same degree and a larger
-    /// rank. [`ErrorKind::Shape`] if the two sets have secrets of different kinds, or if the fresh
-    /// components of a sparse secret would be sparser than this one. [`ErrorKind::Parameters`] if
-    /// `to` has a lower security level than this secret: keys at the larger rank are samples of
-    /// this secret too.
+    /// [`ErrorKind::Shape`] if the fresh components of a sparse secret would be sparser than this
+    /// one; [`ErrorKind::Parameters`] if `to` has a lower security level: keys at the larger rank
+    /// are samples of this secret too.
     pub fn extend_rank<R: CryptoRng + ?Sized>(&self, to: &Params, rng: &mut R) -> Result<Self> {
         // Step 1: shape, then security level.
-        let op = "extend the rank of a secret";
         let own = &self.params;
         if to.degree() != own.degree() {
-            return Err(error::degree(to.degree(), own.degree()).during(op));
+            return Err(error::degree(to.degree(), own.degree()));
         }
         if to.rank() <= own.rank() {
-            return Err(error::rank(to.rank(), own.rank() + 1).during(op));
+            return Err(error::rank(to.rank(), own.rank() + 1));
         }
         check_no_weaker(own, to)?;
         // Step 2: fresh components, with the kind of this secret and at least its density.
@@ -208,10 +201,11 @@ impl SecretKey {
 
 #[cfg(test)]
 mod tests {
+    use bellerophon_ring::ErrorKind;
+
     use super::*;
-    use crate::ErrorKind;
-    use crate::ParamsSpec;
     use crate::error::refusal;
+    use crate::params::ParamsSpec;
     use crate::testing::{params, rng, spec};
 
     #[test]
@@ -275,8 +269,9 @@ mod tests {
         assert_eq!(shown, format!("SecretKey {{ id: {}, .. }}", secret.id()));
     }
 
+    /// And for no more.
     #[test]
-    fn parts_of_sparse_secrets_pass_for_no_more_than_they_weigh() {
+    fn parts_of_sparse_secrets_pass_for_their_weight() {
         let whole = ParamsSpec { secret: SecretKind::Sparse(256), ..spec(4096, 2, 1, 1) };
         let part = ParamsSpec { rank: 1, security: Security::Bits128, ..whole.clone() };
         let dense = ParamsSpec { secret: SecretKind::Ternary, ..part.clone() };

@@ -1,4 +1,5 @@
-//! Bounds on the modulus: tables of the lattice estimator and the rules for reading them.
+//! Bounds on the modulus: the rules for reading the tables of the lattice estimator
+//! (`security_table`).
 //!
 //! The values were computed with the lattice estimator of Albrecht et al., commit 27a581bb
 //! (2026-06-06). "Default" is its default cost model (MATZOV): the minimum over usvp, bdd and dual
@@ -21,14 +22,19 @@
 //! - NTRU keys have their own table ([`ntru_max_log2_modulus`]) and two bits of margin.
 
 mod ntru;
+mod security_table;
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use std::fmt;
 
-use crate::{Result, error};
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::Result;
 
 pub use ntru::{NTRU_MARGIN, NTRU_TERNARY_SIGMA, ntru_estimate_bits, ntru_max_log2_modulus};
+pub use security_table::TABLE_SIGMA;
+
+use crate::error;
+use security_table::{LWE_TERNARY, SPARSE, SPARSE_WEIGHTS, TERNARY, interpolate};
 
 /// The distribution of a secret key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -138,53 +144,6 @@ pub enum Model {
     /// 128 bits, BDGL16.
     Bits128Classical,
 }
-
-/// The error width at which the ring tables were computed.
-pub const TABLE_SIGMA: f64 = 3.2;
-
-/// Dimension, then the largest `log2(QP)` for 110, 128, 192, 256 bits (default model) and for 128
-/// bits (BDGL16): uniform ternary secret, `sigma = 3.2`.
-const TERNARY: [(usize, [u32; 5]); 8] = [
-    (1024, [30, 26, 17, 13, 27]),
-    (2048, [61, 53, 36, 27, 54]),
-    (4096, [123, 106, 73, 56, 108]),
-    (8192, [247, 214, 147, 114, 218]),
-    (16384, [498, 430, 297, 230, 438]),
-    (32768, [1006, 868, 596, 462, 881]),
-    (65536, [2028, 1747, 1199, 929, 1777]),
-    (131072, [3999, 3522, 2410, 1865, 3576]),
-];
-
-/// The weights of the columns of [`SPARSE`].
-const SPARSE_WEIGHTS: [usize; 7] = [32, 64, 128, 192, 256, 512, 1024];
-
-/// Dimension, then the largest `log2(QP)` for 128 bits by weight, `sigma = 3.2`: the estimator's
-/// default model and the hybrid attack with rotations. Zero means that no bound is known. The
-/// estimator was run up to weight 256, and its bound there holds for the larger weights.
-const SPARSE: [(usize, [u32; 7]); 7] = [
-    (1024, [0, 17, 24, 25, 25, 25, 25]),
-    (2048, [0, 27, 45, 50, 51, 51, 51]),
-    (4096, [19, 58, 86, 96, 101, 104, 104]),
-    (8192, [37, 113, 167, 187, 197, 209, 209]),
-    (16384, [77, 229, 333, 370, 388, 416, 416]),
-    (32768, [162, 468, 669, 739, 774, 829, 833]),
-    (65536, [345, 961, 1351, 1481, 1553, 1659, 1680]),
-];
-
-/// Dimension and the largest `log2(q / sigma)` for 128 bits (default model): LWE under a uniform
-/// ternary secret.
-const LWE_TERNARY: [(usize, f64); 10] = [
-    (512, 11.7),
-    (600, 14.0),
-    (640, 15.0),
-    (700, 16.6),
-    (768, 18.3),
-    (800, 19.2),
-    (900, 21.8),
-    (1024, 25.0),
-    (1280, 31.6),
-    (1536, 38.3),
-];
 
 /// Bits of modulus that an error wider than [`TABLE_SIGMA`] allows in addition: `log2(sigma / 3.2)`
 /// less one bit of margin, never negative. `None` below 3.2, where no table applies.
@@ -302,8 +261,7 @@ pub fn lwe_estimate_bits(n: usize, secret: SecretKind, log2_q_over_sigma: f64) -
 /// `dimension = rank * N` coefficients have the required security.
 ///
 /// # Errors
-/// [`ErrorKind::Insecure`] for a modulus that is too large, [`ErrorKind::Insecure`] outside the
-/// tables.
+/// [`ErrorKind::Insecure`] for a modulus that is too large, and outside the tables.
 pub fn check(
     security: Security,
     dimension: usize,
@@ -333,23 +291,12 @@ pub fn check(
     Err(error::insecure(dimension, named, log2_modulus, sigma, name, bound))
 }
 
-/// Linear interpolation over the first column; `None` outside the rows.
-fn interpolate(rows: &[(usize, f64)], x: usize) -> Option<f64> {
-    let above = rows.iter().position(|&(row, _)| row >= x)?;
-    let (x1, y1) = rows[above];
-    if x1 == x {
-        return Some(y1);
-    }
-    let (x0, y0) = rows[above.checked_sub(1)?];
-    Some(y0 + (y1 - y0) * (x - x0) as f64 / (x1 - x0) as f64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn stored_secrets_have_the_range_and_the_weight_of_their_kind() {
+    fn stored_secrets_have_range_and_weight_of_their_kind() {
         let kinds = [SecretKind::Ternary, SecretKind::Sparse(40), SecretKind::Bounded(4)];
         let drawn = |w: i64| (0..999).map(|i| i % (2 * w + 1) - w).collect::<Vec<_>>();
         let light: Vec<i64> = (0..999).map(|i| i64::from(i < 40)).collect();
@@ -447,7 +394,7 @@ mod tests {
     /// The published tables of the hybrid attack with rotations (eprint 2026/279), by weight: no
     /// set with a sparse secret is accepted above them, nor reported with 128 bits.
     #[test]
-    fn sparse_secrets_stay_below_the_attack_with_rotations() {
+    fn sparse_secrets_stay_below_the_rotation_attack() {
         let weights = [32, 64, 128, 192, 256, 512];
         let published = [
             (4096, [19, 58, 86, 96, 101, 104]),

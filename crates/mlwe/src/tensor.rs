@@ -1,9 +1,10 @@
 //! Products of ciphertexts before relinearization (DPad-HE sections 2.3 and 3.1.1).
 
-use bellerophon_ring::{Ntt, Poly, wire::Fingerprint};
+use bellerophon_ring::{Ntt, Poly, Result, wire::Fingerprint};
 
-use crate::ciphertext::Operand;
-use crate::{Ciphertext, During, KeyId, Params, Result};
+use crate::ciphertext::{Ciphertext, Operand};
+use crate::key_id::KeyId;
+use crate::params::Params;
 
 /// The product of two ciphertexts before relinearization: `(r + 1)(r + 2) / 2` polynomials with
 /// phase `c + sum_i l_i s_i + sum_{i <= j} t_ij s_i s_j`.
@@ -19,20 +20,14 @@ pub struct Tensor {
 
 impl Tensor {
     /// `x y`.
-    ///
-    /// # Errors
-    /// If the operands differ in parameters, key or number of limbs.
     pub fn product(params: &Params, x: &Ciphertext, y: &Ciphertext) -> Result<Self> {
-        x.operand().check(params, y.operand()).during("multiply")?;
+        x.operand().check(params, y.operand())?;
         Ok(Self::of(params, x, y))
     }
 
     /// `x^2`.
-    ///
-    /// # Errors
-    /// [`crate::ErrorKind::ParamsMismatch`] for an operand of other parameters.
     pub fn square(params: &Params, x: &Ciphertext) -> Result<Self> {
-        params.check(x.fingerprint).during("square")?;
+        params.check(x.fingerprint)?;
         Ok(Self::of(params, x, x))
     }
 
@@ -62,7 +57,7 @@ impl Tensor {
 
     /// `self += other`: a sum of products needs one relinearization only.
     pub fn add_assign(&mut self, params: &Params, other: &Self) -> Result<()> {
-        self.operand().check(params, other.operand()).during("add products")?;
+        self.operand().check(params, other.operand())?;
         let ring = params.q().at_limbs(self.limbs());
         // Term by term: constant, linear, quadratic.
         ring.add_assign(&mut self.constant, &other.constant);
@@ -76,11 +71,8 @@ impl Tensor {
     /// `self += x` for a ciphertext of the same number of limbs: the phase is the sum of both
     /// phases. Terms that are no products are added before the relinearization and share its
     /// division.
-    ///
-    /// # Errors
-    /// As for [`add_assign`](Self::add_assign).
     pub fn add_ciphertext_assign(&mut self, params: &Params, x: &Ciphertext) -> Result<()> {
-        self.operand().check(params, x.operand()).during("add to a product")?;
+        self.operand().check(params, x.operand())?;
         let ring = params.q().at_limbs(self.limbs());
         // The body adds to the constant term, the masks to the linear ones.
         ring.add_assign(&mut self.constant, &x.b);
@@ -89,11 +81,8 @@ impl Tensor {
     }
 
     /// `self *= 2`.
-    ///
-    /// # Errors
-    /// [`crate::ErrorKind::ParamsMismatch`] for a product of other parameters.
     pub fn double_assign(&mut self, params: &Params) -> Result<()> {
-        params.check(self.fingerprint).during("double a product")?;
+        params.check(self.fingerprint)?;
         let ring = params.q().at_limbs(self.limbs());
         let twos = vec![2; self.limbs()];
         // A constant factor multiplies every term.
@@ -139,12 +128,16 @@ pub(crate) fn index_pairs(rank: usize) -> impl Iterator<Item = (usize, usize)> {
 
 #[cfg(test)]
 mod tests {
+    use bellerophon_ring::ErrorKind;
+
     use super::*;
+    use crate::dpad::RelinStrategy;
     use crate::error::refusal;
+    use crate::keyswitch::KeySwitchKey;
+    use crate::noise::{self, measured};
+    use crate::relinearize::RelinKeys;
+    use crate::secret::SecretKey;
     use crate::testing::{assert_close, message, params, rng};
-    use crate::{
-        ErrorKind, KeySwitchKey, RelinKeys, RelinStrategy, SecretKey, noise, noise::measured,
-    };
 
     fn keys(secret: &SecretKey, limbs: usize) -> RelinKeys {
         let strategy = RelinStrategy::direct(secret.params());
@@ -267,7 +260,7 @@ mod tests {
         let refused = keys.relinearize(tensor, 2);
         assert!(refusal(&refused).is(&ErrorKind::Level, "2 limbs where"));
         let between = KeySwitchKey::between(&secret, &other, 2, &mut rng(5)).unwrap();
-        let refused = crate::GaloisKey::from_parts(&params, 5, between.compress());
+        let refused = crate::galois::GaloisKey::from_parts(&params, 5, between.compress());
         assert!(
             refusal(&refused)
                 .is(&ErrorKind::KeyMismatch, "use operands and keys of one secret key, or")

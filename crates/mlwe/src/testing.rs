@@ -4,7 +4,8 @@ use bellerophon_ring::{Ntt, Poly, prime};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
-use crate::{Params, ParamsSpec, SecretKind, Security};
+use crate::params::{Params, ParamsSpec};
+use crate::security::{SecretKind, Security};
 
 pub(crate) fn rng(seed: u64) -> ChaCha20Rng {
     ChaCha20Rng::seed_from_u64(seed)

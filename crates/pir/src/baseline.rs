@@ -13,12 +13,13 @@
 //! In comparison, Algorithm 1 has `log2 N` keys in place of `N`, one key switch per point in place
 //! of `N`, and values below `t` in place of values below `N`.
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use bellerophon_mlwe::KeyId;
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
 use bellerophon_ring::{
-    DigitGadget, Ntt, Poly,
+    DigitGadget, Error, Ntt, Poly, Result,
     aligned::AlignedVec,
+    error::operation,
     sample::{Seed, uniform_from_seed},
     try_map,
 };
@@ -28,7 +29,7 @@ use zeroize::Zeroizing;
 use super::client::Client;
 use super::{query::Query, query_layout::QueryLayout};
 use crate::bfv::{Ciphertext, LOG2_FAILURE, NoiseBound, Params, Switching, check_key, noise};
-use crate::{During, Error, Result, error};
+use crate::error;
 
 /// The `N` switching keys of the split-domain method, over one prime in digits.
 #[derive(Debug, Clone)]
@@ -49,9 +50,9 @@ impl SplitDomainKeys {
     pub fn generate<R: CryptoRng + ?Sized>(client: &Client, rng: &mut R) -> Result<Self> {
         let (params, secret) = (client.params(), client.secret());
         let Switching::Digits(gadget) = params.switching() else {
-            let (op, what) = ("generate split-domain keys", "gadget");
+            let what = "gadget";
             let (found, needed) = ("special primes".to_string(), "digits of one prime");
-            return Err(error::value(what, found, needed).during(op));
+            return Err(error::value(what, found, needed));
         };
         // An encryption of g_j s_k, as a constant, for every coefficient k and digit j.
         let (seed, factors) = (Seed::random(rng), gadget.factors());
@@ -77,42 +78,42 @@ impl SplitDomainKeys {
     /// `N` for a domain of at most `N` points.
     ///
     /// # Errors
-    /// [`ErrorKind::Noise`] for more points than the noise allows;
-    /// [`ErrorKind::Shape`] for a compact query; [`ErrorKind::Shape`] for a domain above `N`,
-    /// or a table of another size or with a value that is not below `N`; those of the lattice layer
-    /// for a foreign query.
+    /// [`ErrorKind::Shape`] for a compact query or a domain above `N`; [`ErrorKind::Noise`] for
+    /// more points than the noise allows.
     pub fn count(&self, function: &[usize], query: &Query) -> Result<Ciphertext> {
-        // Step 1: all checks, before any work.
-        let (op, params) = ("count values", &self.params);
-        let n = params.degree();
-        params.check(query.fingerprint).during(op)?;
-        check_key(query.key, self.key).during(op)?;
-        if query.shape().form() != QueryLayout::Paper {
-            return Err(error::query_layout(query.shape().form(), QueryLayout::Paper).during(op));
-        }
-        let domains = query.shape().domains();
-        if domains.len() != 1 || domains[0] > n || function.len() != domains[0] {
-            let needed = format!("one table of the query's domain, of at most {n} points");
-            return Err(error::shape("size of a table", function.len(), needed).during(op));
-        }
-        if let Some(&found) = function.iter().find(|&&value| value >= n) {
-            let needed = format!("below the degree {n}");
-            return Err(error::shape("value of a table", found, needed).during(op));
-        }
-        let points: Vec<usize> = (0..query.bodies.len()).collect();
-        let log2_failure = noise::log2_failure(params, self.noise(points.len()));
-        if log2_failure > LOG2_FAILURE {
-            return Err(error::noise(log2_failure, LOG2_FAILURE).during(op));
-        }
-        // Step 2: X^f(x) for every point, and their sum.
-        let results = try_map(&points, |&i| Ok::<_, Error>(self.exponent(function, query, i)))?;
-        let (ring, mut results) = (params.ring(), results.into_iter());
-        let [mut b, mut a] = results.next().ok_or_else(error::no_rows).during(op)?;
-        for [body, mask] in results {
-            ring.add_assign(&mut b, &body);
-            ring.add_assign(&mut a, &mask);
-        }
-        Ok(query.ciphertext(b, a, NoiseBound::of(self.noise(points.len()))))
+        operation("count", || {
+            // Step 1: all checks, before any work.
+            let params = &self.params;
+            let n = params.degree();
+            params.check(query.fingerprint)?;
+            check_key(query.key, self.key)?;
+            if query.shape().form() != QueryLayout::Paper {
+                return Err(error::query_layout(query.shape().form(), QueryLayout::Paper));
+            }
+            let domains = query.shape().domains();
+            if domains.len() != 1 || domains[0] > n || function.len() != domains[0] {
+                let needed = format!("one table of the query's domain, of at most {n} points");
+                return Err(error::shape("size of a table", function.len(), needed));
+            }
+            if let Some(&found) = function.iter().find(|&&value| value >= n) {
+                let needed = format!("below the degree {n}");
+                return Err(error::shape("value of a table", found, needed));
+            }
+            let points: Vec<usize> = (0..query.bodies.len()).collect();
+            let log2_failure = noise::log2_failure(params, self.noise(points.len()));
+            if log2_failure > LOG2_FAILURE {
+                return Err(error::noise(log2_failure, LOG2_FAILURE));
+            }
+            // Step 2: X^f(x) for every point, and their sum.
+            let results = try_map(&points, |&i| Ok::<_, Error>(self.exponent(function, query, i)))?;
+            let (ring, mut results) = (params.ring(), results.into_iter());
+            let [mut b, mut a] = results.next().ok_or_else(error::no_rows)?;
+            for [body, mask] in results {
+                ring.add_assign(&mut b, &body);
+                ring.add_assign(&mut a, &mask);
+            }
+            Ok(query.ciphertext(b, a, NoiseBound::of(self.noise(points.len()))))
+        })
     }
 
     /// Bound on the variance of a count over `points` points, for any function:
@@ -176,9 +177,6 @@ impl SplitDomainKeys {
 
 impl Client {
     /// How often each number below `N` occurs, modulo `t`, from [`SplitDomainKeys::count`].
-    ///
-    /// # Errors
-    /// Those of the lattice layer for a foreign ciphertext.
     pub fn read_counts(&self, counts: &Ciphertext) -> Result<Zeroizing<Vec<u64>>> {
         self.secret().decrypt(counts)
     }

@@ -1,13 +1,12 @@
 //! A probabilistic batch code: every entry of a table is in three buckets, and any few points can
-//! be assigned to distinct buckets (Angel, Chen, Laine and Setty, "PIR with compressed queries and
-//! amortized query processing", IEEE S&P 2018, section 5, with keyed permutations in place of hash
-//! functions).
+//! be assigned to distinct buckets (Angel, Chen, Laine and Setty, IEEE S&P 2018, section 5, with
+//! keyed permutations in place of hash functions).
 //!
 //! The buckets are three groups of `B`. Each group has a permutation `pi_g` of the domain, drawn
 //! from a public seed. It puts point `x` into bucket `pi_g(x) mod B` of group `g`, at position
 //! `floor(pi_g(x) / B)`. All buckets have the same size, and both sides compute the position of a
 //! point without a table of positions. The client assigns its distinct points to distinct buckets
-//! by augmenting paths, which find an assignment whenever one exists.
+//! by augmenting paths.
 //!
 //! # Failure
 //! No assignment exists if some `k` points have fewer than `k` buckets among them. A smallest such
@@ -21,25 +20,22 @@
 //! ```
 //!
 //! The first counts all maps of `k` points into `k - 1` buckets, the second those that hit every
-//! bucket at least twice. The three buckets of a point differ, so the smallest obstruction is four
-//! points in the same three buckets. A query takes enough buckets to bring the bound below `2^-40`,
-//! and at least 1.5 for each point.
+//! bucket at least twice. The smallest obstruction is four points in the same three buckets. A
+//! query takes enough buckets for a bound below `2^-40`, and at least 1.5 for each point.
 //!
 //! # What a retry reveals
-//! A seed that fails is discarded before anything is sent, so the server sees one query, and a seed
-//! for which the points can be placed. Such seeds are equally likely for all sets of points up to a
-//! factor `1 / (1 - p)`, where `p` is the probability of failure. The server's views of any two
-//! sets of points are therefore within `2 p` of each other in statistical distance. The client
-//! draws the seed: a server could choose one that fails for points of interest. The time of the
-//! search for an assignment depends on the points.
+//! A seed that fails is discarded before anything is sent. The others are equally likely for all
+//! sets of points up to a factor `1 / (1 - p)`, where `p` is the probability of failure: the views
+//! of the server are within a statistical distance of `2 p`. The time of the search depends on the
+//! points.
 
 #[cfg(doc)]
-use crate::ErrorKind;
-use bellerophon_ring::Modulus;
+use bellerophon_ring::ErrorKind;
 use bellerophon_ring::sample::{Seed, fill_uniform_from_seed};
+use bellerophon_ring::{Modulus, Result};
 use zeroize::{DefaultIsZeroes, Zeroizing};
 
-use crate::{Result, error};
+use crate::error;
 
 /// Groups of buckets.
 pub const GROUPS: usize = 3;
@@ -339,7 +335,7 @@ pub(crate) fn place<R: rand::CryptoRng + ?Sized>(
             return Ok((seed, places));
         }
     }
-    Err(error::placement(points.len(), GROUPS * buckets, TRIES).during("query"))
+    Err(error::placement(points.len(), GROUPS * buckets, TRIES))
 }
 
 #[cfg(test)]
@@ -469,7 +465,7 @@ mod tests {
     /// Failures are as frequent as for random functions, also for points in a row or a column of
     /// the permutations' inputs.
     #[test]
-    fn failures_are_as_frequent_as_those_of_random_functions() {
+    fn failures_are_as_frequent_as_for_random_functions() {
         let (domain, buckets, count) = (1 << 16, 3, 6);
         let trials = 20_000u32;
         let mut rng = ChaCha20Rng::seed_from_u64(2);

@@ -1,9 +1,11 @@
 //! A budget of statistical distance for all private answers about one table.
 
-use super::privacy::CircuitPrivacy;
 #[cfg(doc)]
-use crate::ErrorKind;
-use crate::{Result, error};
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::Result;
+
+use super::privacy::CircuitPrivacy;
+use crate::error;
 
 /// `log2` of the smallest distance of a budget: below it, floating-point rounding would matter.
 const SMALLEST: f64 = -100.0;
@@ -45,14 +47,11 @@ pub struct PrivacyBudget {
 impl PrivacyBudget {
     /// A budget for a statistical distance of `2^log2_distance` over all answers, with
     /// `log2_distance` from -100 to below 0.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Argument`] for a distance outside that range.
     pub fn new(log2_distance: f64) -> Result<Self> {
         if !(SMALLEST..0.0).contains(&log2_distance) {
-            let (op, what) = ("make a privacy budget", "log2 of the distance");
+            let what = "log2 of the distance";
             let needed = "-100 to below 0, or PrivacyBudget::unstated() for no promise";
-            return Err(error::value(what, log2_distance.to_string(), needed).during(op));
+            return Err(error::value(what, log2_distance.to_string(), needed));
         }
         Ok(Self { log2_total: Some(log2_distance), spent: 0.0 })
     }
@@ -67,13 +66,13 @@ impl PrivacyBudget {
     /// minus infinity stands for no answers.
     ///
     /// # Errors
-    /// As [`new`](Self::new), and [`ErrorKind::Argument`] if more is spent than the whole budget.
+    /// [`ErrorKind::Argument`] if more is spent than the whole budget.
     pub fn resume(log2_distance: f64, log2_spent: f64) -> Result<Self> {
         let budget = Self::new(log2_distance)?;
         if log2_spent.is_nan() || log2_spent > log2_distance {
-            let (op, what) = ("resume a privacy budget", "log2 of what is spent");
+            let what = "log2 of what is spent";
             let needed = "at most log2 of the whole budget";
-            return Err(error::value(what, log2_spent.to_string(), needed).during(op));
+            return Err(error::value(what, log2_spent.to_string(), needed));
         }
         Ok(Self { spent: log2_spent.exp2(), ..budget })
     }
@@ -102,12 +101,10 @@ impl PrivacyBudget {
         // can.
         let found = privacy.log2_distance;
         if found > total {
-            return Err(error::circuit_privacy(found, total).during("circuit privacy"));
+            return Err(error::circuit_privacy(found, total));
         }
         if self.spent + found.exp2() > total.exp2() {
-            return Err(
-                error::privacy_spent(found, self.log2_spent(), total).during("circuit privacy")
-            );
+            return Err(error::privacy_spent(found, self.log2_spent(), total));
         }
         Ok(())
     }
@@ -120,8 +117,9 @@ impl PrivacyBudget {
 
 #[cfg(test)]
 mod tests {
+    use bellerophon_ring::ErrorKind;
+
     use super::*;
-    use crate::ErrorKind;
     use crate::error::refusal;
 
     fn answer(log2_distance: f64) -> CircuitPrivacy {

@@ -1,11 +1,11 @@
 //! The client: holds the secret, encrypts points, reads responses.
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use bellerophon_mlwe::KeyId;
-use bellerophon_ring::each_item;
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
 use bellerophon_ring::sample::{SecretRng, Seed};
 use bellerophon_ring::wire::Fingerprint;
+use bellerophon_ring::{Result, each_item, error::operation};
 use rand::{CryptoRng, RngExt};
 use zeroize::Zeroizing;
 
@@ -15,7 +15,7 @@ use super::query_layout::QueryLayout;
 use super::response::Response;
 use super::server::ServerKeys;
 use crate::bfv::{Block, Params, PublicKey, SecretKey, SeededPackingKeys, same};
-use crate::{During, Result, error};
+use crate::error;
 
 /// A client of private look-up.
 #[derive(Debug, Clone)]
@@ -46,9 +46,6 @@ const NOTHING: usize = usize::MAX;
 
 impl Client {
     /// A client with a fresh secret.
-    ///
-    /// # Errors
-    /// None that a caller can cause.
     pub fn generate<R: CryptoRng + ?Sized>(params: &Params, rng: &mut R) -> Result<Self> {
         Ok(Self { secret: SecretKey::generate(params, rng)?, send_masks: false })
     }
@@ -70,9 +67,6 @@ impl Client {
     }
 
     /// The public keys that a server needs.
-    ///
-    /// # Errors
-    /// None that a caller can cause.
     pub fn server_keys<R: CryptoRng + ?Sized>(&self, rng: &mut R) -> Result<ServerKeys> {
         // Values are constants: packing clears all other coefficients (n = 1).
         let packing = SeededPackingKeys::generate(&self.secret, 1, rng)?;
@@ -86,9 +80,7 @@ impl Client {
     /// an assignment of points to buckets, in a compact query, do.
     ///
     /// # Errors
-    /// [`ErrorKind::Domain`] for a point outside the domain; those of [`Shape::new`];
-    /// [`ErrorKind::Request`] in the practically impossible case that a compact query has no
-    /// assignment.
+    /// [`ErrorKind::Domain`] for a point outside the domain; those of [`Shape::new`].
     pub fn query<R: CryptoRng + ?Sized>(
         &self,
         domain: usize,
@@ -96,60 +88,63 @@ impl Client {
         form: QueryLayout,
         rng: &mut R,
     ) -> Result<(Query, Pending)> {
-        let shape = Shape::new(self.params(), form, &[domain], points.len())?;
-        check_points(points, domain)?;
-        let (batch, selections, values) = match form {
-            QueryLayout::Paper => {
-                (None, Zeroizing::new(points.to_vec()), Zeroizing::new((0..points.len()).collect()))
-            }
-            QueryLayout::Compact => {
-                // Step 1: the distinct points, each in a bucket of its own.
-                let mut distinct = Zeroizing::new(points.to_vec());
-                distinct.sort_unstable();
-                distinct.dedup();
-                let (seed, places) = batch::place(domain, shape.buckets(), &distinct, rng)?;
-                // Step 2: the selection of every bucket, and the bucket that answers each point.
-                let mut selections = Zeroizing::new(vec![NOTHING; shape.values()]);
-                places.iter().for_each(|place| selections[place.bucket] = place.place);
-                let value = |point: &usize| {
-                    let index = distinct.binary_search(point).expect("it is one of them");
-                    places[index].bucket
-                };
-                (Some(seed), selections, Zeroizing::new(points.iter().map(value).collect()))
-            }
-        };
-        self.encrypt(shape, batch, &selections, values, rng)
+        operation("query", || {
+            let shape = Shape::new(self.params(), form, &[domain], points.len())?;
+            check_points(points, domain)?;
+            let (batch, selections, values) = match form {
+                QueryLayout::Paper => (
+                    None,
+                    Zeroizing::new(points.to_vec()),
+                    Zeroizing::new((0..points.len()).collect()),
+                ),
+                QueryLayout::Compact => {
+                    // Step 1: the distinct points, each in a bucket of its own.
+                    let mut distinct = Zeroizing::new(points.to_vec());
+                    distinct.sort_unstable();
+                    distinct.dedup();
+                    let (seed, places) = batch::place(domain, shape.buckets(), &distinct, rng)?;
+                    // Step 2: the selection of every bucket, and the bucket that answers each
+                    // point.
+                    let mut selections = Zeroizing::new(vec![NOTHING; shape.values()]);
+                    places.iter().for_each(|place| selections[place.bucket] = place.place);
+                    let value = |point: &usize| {
+                        let index = distinct.binary_search(point).expect("it is one of them");
+                        places[index].bucket
+                    };
+                    (Some(seed), selections, Zeroizing::new(points.iter().map(value).collect()))
+                }
+            };
+            self.encrypt(shape, batch, &selections, values, rng)
+        })
     }
 
     /// Encrypts a query for the values of a sum of functions of several variables, in the paper's
     /// layout. Each point has a coordinate in `0..domain` for each of the `domains`.
-    ///
-    /// # Errors
-    /// As [`query`](Self::query); [`ErrorKind::Shape`] for a point of another number of
-    /// coordinates.
     pub fn query_sum<P: AsRef<[usize]>, R: CryptoRng + ?Sized>(
         &self,
         domains: &[usize],
         points: &[P],
         rng: &mut R,
     ) -> Result<(Query, Pending)> {
-        // Every coordinate is a selection of its own; value i answers point i.
-        let shape = Shape::new(self.params(), QueryLayout::Paper, domains, points.len())?;
-        let mut selections = Zeroizing::new(Vec::with_capacity(points.len() * domains.len()));
-        for (index, point) in points.iter().enumerate() {
-            let point = point.as_ref();
-            if point.len() != domains.len() {
-                let (op, what) = ("query", "number of coordinates of a point");
-                let needed = format!("{}, one for each variable", domains.len());
-                return Err(error::shape(what, point.len(), needed).during(op));
+        operation("query_sum", || {
+            // Every coordinate is a selection of its own; value i answers point i.
+            let shape = Shape::new(self.params(), QueryLayout::Paper, domains, points.len())?;
+            let mut selections = Zeroizing::new(Vec::with_capacity(points.len() * domains.len()));
+            for (index, point) in points.iter().enumerate() {
+                let point = point.as_ref();
+                if point.len() != domains.len() {
+                    let what = "number of coordinates of a point";
+                    let needed = format!("{}, one for each variable", domains.len());
+                    return Err(error::shape(what, point.len(), needed));
+                }
+                for (&point, &domain) in point.iter().zip(domains) {
+                    check_point(index, points.len(), point, domain)?;
+                }
+                selections.extend_from_slice(point);
             }
-            for (&point, &domain) in point.iter().zip(domains) {
-                check_point(index, points.len(), point, domain)?;
-            }
-            selections.extend_from_slice(point);
-        }
-        let values = Zeroizing::new((0..points.len()).collect());
-        self.encrypt(shape, None, &selections, values, rng)
+            let values = Zeroizing::new((0..points.len()).collect());
+            self.encrypt(shape, None, &selections, values, rng)
+        })
     }
 
     /// Encrypts the selections, one for each value and variable, as ones among zeros.
@@ -184,7 +179,7 @@ impl Client {
             let scaled = |limb: usize, _: &_, i: usize| one[limb] & ones[i];
             let mut unsent = vec![0; if mask.is_some() { 0 } else { body.len() }];
             let mask = mask.unwrap_or(&mut unsent);
-            self.secret.write_body((&seed, i as u64), &mut errors, scaled, body, mask);
+            self.secret.write_body(&seed, i as u64, &mut errors, scaled, body, mask);
         });
         let masks = match self.send_masks {
             true => Masks::Expanded(masks),
@@ -199,47 +194,46 @@ impl Client {
     /// Reads the answers, in the order of the points, each in `[0, t)`.
     ///
     /// # Errors
-    /// [`ErrorKind::Bytes`] for the response to another query or one with shuffled values;
-    /// those of the lattice layer for other parameters or another client's response.
+    /// [`ErrorKind::Bytes`] for the response to another query, or one with shuffled values.
     pub fn read(&self, pending: &Pending, response: &Response) -> Result<Zeroizing<Vec<u64>>> {
-        // Points may share a value: `pending` has the index of the value of each point.
-        self.check(pending, response)?;
-        if response.shuffled {
-            let reason = "its values are shuffled: read_shuffled gives them in no order";
-            return Err(error::wrong_response(reason).during("read a response"));
-        }
-        let all = response.decrypt(&self.secret)?;
-        let value = |&value: &usize| {
-            all.get(value)
-                .copied()
-                .ok_or_else(|| error::wrong_response("it is too short"))
-                .during("read a response")
-        };
-        Ok(Zeroizing::new(pending.values.iter().map(value).collect::<Result<_>>()?))
+        operation("read", || {
+            // Points may share a value: `pending` has the index of the value of each point.
+            self.check(pending, response)?;
+            if response.shuffled {
+                let reason = "its values are shuffled: read_shuffled gives them in no order";
+                return Err(error::wrong_response(reason));
+            }
+            let all = response.decrypt(&self.secret)?;
+            let value = |&value: &usize| {
+                all.get(value).copied().ok_or_else(|| error::wrong_response("it is too short"))
+            };
+            Ok(Zeroizing::new(pending.values.iter().map(value).collect::<Result<_>>()?))
+        })
     }
 
     /// Reads the answers of [`Server::evaluate_shuffled`](super::Server::evaluate_shuffled), one
     /// for each point, in no order.
     ///
     /// # Errors
-    /// [`ErrorKind::Bytes`] for the response to another query or one with values in order;
-    /// those of the lattice layer for other parameters or another client's response.
+    /// [`ErrorKind::Bytes`] for the response to another query, or one with values in order.
     pub fn read_shuffled(
         &self,
         pending: &Pending,
         response: &Response,
     ) -> Result<Zeroizing<Vec<u64>>> {
-        self.check(pending, response)?;
-        if !response.shuffled {
-            let reason = "its values are in order: read gives them";
-            return Err(error::wrong_response(reason).during("read a response"));
-        }
-        // A shuffled response has one value for each point, equal points included.
-        if response.values != pending.values.len() {
-            let reason = "it has not one value for each point";
-            return Err(error::wrong_response(reason).during("read a response"));
-        }
-        response.decrypt(&self.secret)
+        operation("read_shuffled", || {
+            self.check(pending, response)?;
+            if !response.shuffled {
+                let reason = "its values are in order: read gives them";
+                return Err(error::wrong_response(reason));
+            }
+            // A shuffled response has one value for each point, equal points included.
+            if response.values != pending.values.len() {
+                let reason = "it has not one value for each point";
+                return Err(error::wrong_response(reason));
+            }
+            response.decrypt(&self.secret)
+        })
     }
 
     /// Checks that the response answers this query of this client.
@@ -247,7 +241,7 @@ impl Client {
         if pending.id == response.id && pending.key == self.secret.id() {
             return Ok(());
         }
-        Err(error::wrong_response("it answers another query").during("read a response"))
+        Err(error::wrong_response("it answers another query"))
     }
 }
 
@@ -318,5 +312,5 @@ fn check_point(index: usize, count: usize, point: usize, domain: usize) -> Resul
     if point < domain {
         return Ok(());
     }
-    Err(error::point_outside(index, count, domain).during("query"))
+    Err(error::point_outside(index, count, domain))
 }

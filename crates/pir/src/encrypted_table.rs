@@ -1,11 +1,12 @@
 //! The dual model: an encrypted function and plain points (section 5 of the paper, last paragraph
 //! but one).
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use bellerophon_mlwe::KeyId;
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
 use bellerophon_ring::{
-    Ntt, Poly,
+    Ntt, Poly, Result,
+    error::operation,
     sample::{Seed, uniform_from_seed},
     wire::Fingerprint,
 };
@@ -18,7 +19,7 @@ use super::query::MAX_POINTS;
 use super::response::Response;
 use super::server::Server;
 use crate::bfv::{Ciphertext, LOG2_FAILURE, NoiseBound, check_key, noise};
-use crate::{During, Result, error};
+use crate::error;
 
 /// A function of one variable, encrypted block by block by the holder of the secret: ciphertexts of
 /// `u_f` in place of `X^i`.
@@ -43,39 +44,41 @@ impl Client {
     /// of the domain.
     ///
     /// # Errors
-    /// [`ErrorKind::ParamsMismatch`] for a function modulo another `t`, [`ErrorKind::Shape`] for
-    /// one of several variables.
+    /// [`ErrorKind::Shape`] for a function of several variables.
     pub fn encrypt_function<R: CryptoRng + ?Sized>(
         &self,
         function: &Function,
         rng: &mut R,
     ) -> Result<EncryptedFunction> {
-        let (op, params) = ("encrypt a function", self.params());
-        function.check(params).during(op)?;
-        let [table] = function.tables() else {
-            let (what, found, needed) = ("number of tables", function.tables().len(), "1".into());
-            return Err(error::shape(what, found, needed).during(op));
-        };
-        // Block by block: u_f modulo t, scaled by Q / t; the stream of a mask is the index of its
-        // block.
-        let seed = Seed::random(rng);
-        let (scale, t) = (params.scale(), params.plain() as i64);
-        let body = |(stream, block): (usize, &[i64])| {
-            let selector = Zeroizing::new(selector(params, 0, block));
-            let scaled = |limb: usize, q: &bellerophon_ring::Modulus, i: usize| {
-                scale.apply(limb, q, (selector[i] + (t & (selector[i] >> 63))) as u64)
+        operation("encrypt_function", || {
+            let params = self.params();
+            function.check(params)?;
+            let [table] = function.tables() else {
+                let (what, found, needed) =
+                    ("number of tables", function.tables().len(), "1".into());
+                return Err(error::shape(what, found, needed));
             };
-            self.secret().body(&seed, stream as u64, rng, scaled).0
-        };
-        let bodies = table.chunks(params.degree()).enumerate().map(body).collect();
-        let (fingerprint, key) = (params.fingerprint(), self.secret().id());
-        Ok(EncryptedFunction {
-            id: rng.random(),
-            domain: table.len(),
-            seed,
-            bodies,
-            fingerprint,
-            key,
+            // Block by block: u_f modulo t, scaled by Q / t; the stream of a mask is the index of
+            // its block.
+            let seed = Seed::random(rng);
+            let (scale, t) = (params.scale(), params.plain() as i64);
+            let body = |(stream, block): (usize, &[i64])| {
+                let selector = Zeroizing::new(selector(params, 0, block));
+                let scaled = |limb: usize, q: &bellerophon_ring::Modulus, i: usize| {
+                    scale.apply(limb, q, (selector[i] + (t & (selector[i] >> 63))) as u64)
+                };
+                self.secret().body(&seed, stream as u64, rng, scaled).0
+            };
+            let bodies = table.chunks(params.degree()).enumerate().map(body).collect();
+            let (fingerprint, key) = (params.fingerprint(), self.secret().id());
+            Ok(EncryptedFunction {
+                id: rng.random(),
+                domain: table.len(),
+                seed,
+                bodies,
+                fingerprint,
+                key,
+            })
         })
     }
 
@@ -83,24 +86,25 @@ impl Client {
     /// points ([`Server::evaluate_encrypted`](super::Server::evaluate_encrypted)).
     ///
     /// # Errors
-    /// [`ErrorKind::Bytes`] for a response of another function or another number of points;
-    /// those of the lattice layer for other parameters or another client's response.
+    /// [`ErrorKind::Bytes`] for a response of another function or another number of points.
     pub fn read_encrypted(
         &self,
         function: &EncryptedFunction,
         points: usize,
         response: &Response,
     ) -> Result<Zeroizing<Vec<u64>>> {
-        // The response names the function, since no query belongs to it.
-        if response.id != function.id() {
-            let reason = "it is one of another function";
-            return Err(error::wrong_response(reason).during("read a response"));
-        }
-        if response.values != points {
-            let reason = "it has not one value for each point";
-            return Err(error::wrong_response(reason).during("read a response"));
-        }
-        response.decrypt(self.secret())
+        operation("read_encrypted", || {
+            // The response names the function, since no query belongs to it.
+            if response.id != function.id() {
+                let reason = "it is one of another function";
+                return Err(error::wrong_response(reason));
+            }
+            if response.values != points {
+                let reason = "it has not one value for each point";
+                return Err(error::wrong_response(reason));
+            }
+            response.decrypt(self.secret())
+        })
     }
 }
 
@@ -111,45 +115,46 @@ impl Server {
     /// response does not say which points it is for: the two sides agree on them.
     ///
     /// # Errors
-    /// [`ErrorKind::Domain`]; [`ErrorKind::TooManyValues`] for no points or more than `2^16`;
-    /// [`ErrorKind::Noise`] if a value could be wrong with a probability above `2^-40`; those of
-    /// the lattice layer for a function of other parameters or of another holder than the keys.
+    /// [`ErrorKind::TooManyValues`] for more than `2^16` points; [`ErrorKind::Noise`] if a value
+    /// could be wrong with a probability above `2^-40`.
     pub fn evaluate_encrypted(
         &self,
         function: &EncryptedFunction,
         points: &[usize],
     ) -> Result<Response> {
-        // Step 1: all checks, before any work.
-        let (op, params) = ("evaluate an encrypted function", self.params());
-        params.check(function.fingerprint).during(op)?;
-        check_key(function.key, self.key()).during(op)?;
-        if points.is_empty() || points.len() > MAX_POINTS {
-            return Err(error::too_many_points(points.len(), MAX_POINTS).during("query"));
-        }
-        let domain = function.domain;
-        if let Some(index) = points.iter().position(|&point| point >= domain) {
-            let count = points.len();
-            return Err(error::point_outside(index, count, domain).during("query"));
-        }
-        let variance = self.packing_noise(noise::fresh(params))?;
-        let log2_failure = noise::log2_failure(params, variance);
-        if log2_failure > LOG2_FAILURE {
-            return Err(error::noise(log2_failure, LOG2_FAILURE).during(op));
-        }
-        // Step 2: masks, once for all points of a block.
-        let masks: Vec<_> = (0..function.bodies.len() as u64)
-            .map(|i| uniform_from_seed(params.ring(), &function.seed, i))
-            .collect();
-        let (fingerprint, key) = (function.fingerprint, function.key);
-        let noise = NoiseBound::fresh(params);
-        // Step 3: X^i u_f has f(i) as its constant coefficient; Algorithm 1 packs those.
-        let packed = self.pack(points, |point| {
-            let (block, place) = (point / params.degree(), point % params.degree());
-            let (b, a) = (function.bodies[block].clone(), masks[block].clone());
-            let mut value = Ciphertext { b, a, noise, fingerprint, key };
-            value.mul_monomial_assign(params, place)?;
-            Ok(value)
-        })?;
-        self.respond_with(function.id, points.len(), packed, variance)
+        operation("evaluate_encrypted", || {
+            // Step 1: all checks, before any work.
+            let params = self.params();
+            params.check(function.fingerprint)?;
+            check_key(function.key, self.key())?;
+            if points.is_empty() || points.len() > MAX_POINTS {
+                return Err(error::too_many_points(points.len(), MAX_POINTS));
+            }
+            let domain = function.domain;
+            if let Some(index) = points.iter().position(|&point| point >= domain) {
+                let count = points.len();
+                return Err(error::point_outside(index, count, domain));
+            }
+            let variance = self.packing_noise(noise::fresh(params))?;
+            let log2_failure = noise::log2_failure(params, variance);
+            if log2_failure > LOG2_FAILURE {
+                return Err(error::noise(log2_failure, LOG2_FAILURE));
+            }
+            // Step 2: masks, once for all points of a block.
+            let masks: Vec<_> = (0..function.bodies.len() as u64)
+                .map(|i| uniform_from_seed(params.ring(), &function.seed, i))
+                .collect();
+            let (fingerprint, key) = (function.fingerprint, function.key);
+            let noise = NoiseBound::fresh(params);
+            // Step 3: X^i u_f has f(i) as its constant coefficient; Algorithm 1 packs those.
+            let packed = self.pack(points, |point| {
+                let (block, place) = (point / params.degree(), point % params.degree());
+                let (b, a) = (function.bodies[block].clone(), masks[block].clone());
+                let mut value = Ciphertext { b, a, noise, fingerprint, key };
+                value.mul_monomial_assign(params, place)?;
+                Ok(value)
+            })?;
+            self.respond_with(function.id, points.len(), packed, variance)
+        })
     }
 }

@@ -1,9 +1,9 @@
 //! The refusals of this crate.
 
+use bellerophon_ring::{Error, ErrorKind};
+
 #[cfg(test)]
 pub(crate) use bellerophon_ring::refusal;
-
-use crate::{Error, ErrorKind};
 
 /// No inputs.
 pub fn no_rows() -> Error {
@@ -81,7 +81,10 @@ pub fn noise(log2_failure: f64, needed: f64) -> Error {
 }
 
 /// A query in a layout that the operation does not support.
-pub fn query_layout(found: crate::QueryLayout, needed: crate::QueryLayout) -> Error {
+pub fn query_layout(
+    found: crate::query_layout::QueryLayout,
+    needed: crate::query_layout::QueryLayout,
+) -> Error {
     Error::new(
         ErrorKind::Shape,
         format!("the query has the {found} layout, the {needed} layout is needed"),

@@ -1,15 +1,23 @@
 //! The tables of the server.
 
 #[cfg(doc)]
-use crate::ErrorKind;
-use bellerophon_ring::{Ntt, Poly};
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::{Ntt, Poly, Result};
 use zeroize::Zeroizing;
 
 use crate::bfv::{Params, Plaintext};
-use crate::{Result, error};
+use crate::error;
 
 /// A function of one variable, or a sum of functions of several variables, as tables modulo `t`. It
 /// is its owner's secret: wiped on drop, redacted in `Debug`.
+///
+/// The client encrypts `X^i` for a point `i < N`. The product with
+/// `u_f = f(0) - f(N - 1) X - .. - f(1) X^(N - 1)` has `f(i)` as its constant coefficient, and
+/// Algorithm 1 ([`bfv::pack`](crate::bfv::pack)) packs the constant coefficients of many products
+/// into one ciphertext. A domain of more than `N` points is cut into blocks of `N` points. A query
+/// has one ciphertext for each block: one of them encrypts `X^(i mod N)`, the others encrypt zero.
+/// Sums `a_1 f_1(x_1) + a_2 f_2(x_2) + ..` are added before they are packed; the `a_v` are any
+/// numbers.
 #[derive(Clone, PartialEq)]
 pub struct Function {
     plain: u64,
@@ -30,33 +38,28 @@ impl Function {
     /// The function `x -> table[x]`.
     ///
     /// # Errors
-    /// [`ErrorKind::Shape`] for an empty table, [`ErrorKind::Range`] for an entry that is not below
-    /// `t`.
+    /// [`ErrorKind::Range`] for an entry that is not below `t`.
     pub fn new(params: &Params, table: &[u64]) -> Result<Self> {
         Self::sum(params, &[(1, table)])
     }
 
     /// The function `(x_1, x_2, ..) -> sum_v alpha_v table_v[x_v]` modulo `t`, given as terms
     /// `(alpha, table)`. The factors are any numbers, even numbers included.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new); [`ErrorKind::Shape`] for no terms.
     pub fn sum(params: &Params, terms: &[(u64, &[u64])]) -> Result<Self> {
-        let op = "read a function";
         let plain = params.plain();
         if terms.is_empty() {
             let needed = "at least 1".into();
-            return Err(error::shape("number of tables", 0, needed).during(op));
+            return Err(error::shape("number of tables", 0, needed));
         }
         // Each table times its factor, as numbers of least magnitude, which keeps noise small.
         let scaled = |&(alpha, table): &(u64, &[u64])| {
             if table.is_empty() {
                 let needed = "at least 1".into();
-                return Err(error::shape("size of a table", 0, needed).during(op));
+                return Err(error::shape("size of a table", 0, needed));
             }
             if let Some(index) = table.iter().position(|&value| value >= plain) {
                 let count = table.len();
-                return Err(error::plain(index, count, plain).during(op));
+                return Err(error::plain(index, count, plain));
             }
             let multiple = |&value: &u64| {
                 let product = u128::from(alpha % plain) * u128::from(value) % u128::from(plain);

@@ -1,14 +1,14 @@
 //! Circuit privacy: a bound on what the client learns besides its values.
 
 #[cfg(doc)]
-use crate::ErrorKind;
-use bellerophon_ring::Poly;
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::{Poly, Result, error::operation};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
 use super::query::Shape;
 use crate::bfv::{Ciphertext, LOG2_FAILURE, Params, noise};
-use crate::{Result, error};
+use crate::error;
 
 /// The distance of a private response from one that does not depend on the function.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -47,51 +47,36 @@ const MOST_BITS: f64 = 126.0;
 ///
 /// where `f`, at most 126, is the largest that leaves half of `Q / 2t` free. The rescale to the
 /// first prime and the truncation that follow depend on nothing else. At `N = 2^11` there is no
-/// headroom for flooding, and the bound is void.
-/// [`ParamsSpec::flooding`](crate::bfv::ParamsSpec::flooding) has headroom, which depends on `t`,
-/// the domain `D` and the number of points. `log2` of the distance of one answer to a compact
-/// query:
+/// headroom for flooding, and the bound is void; [`ParamsSpec::flooding`] has headroom.
+/// `docs/private-lookup.md` has a table of distances.
 ///
-/// | points | `t` | `D = 2^13` | `2^16` | `2^20` | `2^24` |
-/// | --- | --- | --- | --- | --- | --- |
-/// | 1 | 2 | -50.0 | -50.0 | -50.0 | -50.0 |
-/// | 1 | 257 | -49.9 | -49.9 | -49.9 | -49.8 |
-/// | 1 | 65537 | -42.6 | -41.1 | -39.1 | -37.1 |
-/// | 1 | 2^20 | -34.6 | -33.1 | -31.1 | -29.1 |
-/// | 1 | 2^24 | -26.6 | -25.1 | -23.1 | -21.1 |
-/// | 1 | 2^32 | -10.6 | -9.1 | -7.1 | -5.1 |
-/// | 2048 | 2 | -50.0 | -50.0 | -50.0 | -50.0 |
-/// | 2048 | 257 | -49.9 | -49.9 | -49.9 | -49.9 |
-/// | 2048 | 65537 | -46.3 | -45.7 | -44.0 | -42.1 |
-/// | 2048 | 2^20 | -39.5 | -38.1 | -36.1 | -34.1 |
-/// | 2048 | 2^24 | -31.5 | -30.1 | -28.1 | -26.1 |
-/// | 2048 | 2^32 | -15.5 | -14.1 | -12.1 | -10.1 |
+/// Distances of several answers add up ([`PrivacyBudget`](super::PrivacyBudget)).
 ///
-/// The paper's layout has the distance of the first six rows for each `N` points. Distances of
-/// several answers add up ([`PrivacyBudget`](super::PrivacyBudget)).
+/// [`ParamsSpec::flooding`]: crate::bfv::ParamsSpec::flooding
 ///
 /// # Errors
 /// [`ErrorKind::Noise`] if half of the threshold is too small for the noise itself.
 pub fn circuit_privacy(params: &Params, shape: &Shape) -> Result<CircuitPrivacy> {
-    // Step 1: the noise without flooding must fit half of the threshold.
-    let limbs = params.limbs();
-    let input = shape.selected_noise(params) + noise::public_zero(params);
-    let packed = noise::packed(params, limbs, 1, input)?;
-    let variance = noise::to_one_limb(params, limbs, packed);
-    let log2_failure = noise::log2_failure(params, HALF_OF_THE_ROOM * variance);
-    if log2_failure > LOG2_FAILURE {
-        let op = "circuit privacy";
-        return Err(error::noise(log2_failure, LOG2_FAILURE).during(op));
-    }
-    let above = params.ring().log2_modulus() - params.ring().modulus(0).log2();
-    // Step 2: 2^(f - 1) is at most half of the threshold modulo Q.
-    let log2_threshold = noise::threshold(params).log2() + above;
-    let flood_bits = log2_threshold.floor().clamp(1.0, MOST_BITS) as u32;
-    // Step 3: the distances of all coefficients add up.
-    let coefficients = (shape.response_ciphertexts() * params.degree()) as f64;
-    let each = DEVIATIONS * packed.sqrt() * (-f64::from(flood_bits)).exp2() + 2f64.powi(-63);
-    let log2_distance = (coefficients * each).log2().min(0.0);
-    Ok(CircuitPrivacy { flood_bits, log2_distance, variance })
+    operation("circuit_privacy", || {
+        // Step 1: the noise without flooding must fit half of the threshold.
+        let limbs = params.limbs();
+        let input = shape.selected_noise(params) + noise::public_zero(params);
+        let packed = noise::packed(params, limbs, 1, input)?;
+        let variance = noise::to_one_limb(params, limbs, packed);
+        let log2_failure = noise::log2_failure(params, HALF_OF_THE_ROOM * variance);
+        if log2_failure > LOG2_FAILURE {
+            return Err(error::noise(log2_failure, LOG2_FAILURE));
+        }
+        let above = params.ring().log2_modulus() - params.ring().modulus(0).log2();
+        // Step 2: 2^(f - 1) is at most half of the threshold modulo Q.
+        let log2_threshold = noise::threshold(params).log2() + above;
+        let flood_bits = log2_threshold.floor().clamp(1.0, MOST_BITS) as u32;
+        // Step 3: the distances of all coefficients add up.
+        let coefficients = (shape.response_ciphertexts() * params.degree()) as f64;
+        let each = DEVIATIONS * packed.sqrt() * (-f64::from(flood_bits)).exp2() + 2f64.powi(-63);
+        let log2_distance = (coefficients * each).log2().min(0.0);
+        Ok(CircuitPrivacy { flood_bits, log2_distance, variance })
+    })
 }
 
 /// Adds uniform noise of the stated bits to the body.
@@ -116,9 +101,10 @@ pub(crate) fn flood<R: CryptoRng + ?Sized>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{QueryLayout, bfv::ParamsSpec};
+    use crate::bfv::ParamsSpec;
+    use crate::query_layout::QueryLayout;
 
-    /// The table at [`circuit_privacy`], which the page on private look-up repeats.
+    /// The table of the page on private look-up.
     #[test]
     fn distances_are_those_documented() {
         let domains = [13, 16, 20, 24].map(|log2: u32| 1usize << log2);

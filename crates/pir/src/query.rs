@@ -1,17 +1,18 @@
 //! Queries: encrypted points and their public shape.
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use bellerophon_mlwe::KeyId;
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
 use bellerophon_ring::{
-    Ntt, Poly,
+    Ntt, Poly, Result,
     sample::{Seed, uniform_from_seed},
     wire::Fingerprint,
 };
 
 use super::batch::{self, BatchCode, GROUPS};
 use crate::bfv::{Block, Ciphertext, LOG2_FAILURE, NoiseBound, Params, Switching, noise};
-use crate::{QueryLayout, Result, error};
+use crate::error;
+use crate::query_layout::QueryLayout;
 
 /// The public shape of a query, which determines its sizes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,22 +41,20 @@ impl Shape {
     /// A query for `points` points of the domains of all variables.
     ///
     /// # Errors
-    /// [`ErrorKind::Shape`] for no variables, an empty domain or one of more than `2^28` points, a
-    /// domain that needs more than `2^17` ciphertexts or 2 GiB of bodies, or a compact query of
-    /// several variables; [`ErrorKind::TooManyValues`] for no points, more than `2^16`, or more
-    /// than the limit on ciphertexts allows; [`ErrorKind::Noise`] if some table of these sizes
-    /// would make a value wrong with a probability above `2^-40`.
+    /// [`ErrorKind::Shape`] for a compact query of several variables, or a domain that needs more
+    /// than `2^17` ciphertexts or 2 GiB of bodies; [`ErrorKind::TooManyValues`] for more points
+    /// than that allows; [`ErrorKind::Noise`] if some table of these sizes would make a value wrong
+    /// with a probability above `2^-40`.
     pub fn new(
         params: &Params,
         form: QueryLayout,
         domains: &[usize],
         points: usize,
     ) -> Result<Self> {
-        let op = "query";
         // Step 1: domains and points within their limits.
         if let Some(&found) = domains.iter().find(|&&domain| domain == 0 || domain > MAX_DOMAIN) {
             let needed = format!("1 to {MAX_DOMAIN}");
-            return Err(error::shape("size of a domain", found, needed).during(op));
+            return Err(error::shape("size of a domain", found, needed));
         }
         let variables = domains.len();
         if variables == 0 || variables > 64 || form == QueryLayout::Compact && variables > 1 {
@@ -64,9 +63,9 @@ impl Shape {
                 QueryLayout::Compact => "1 in a compact query; sums take the paper's form",
             };
             let (what, needed) = ("number of variables", needed.to_string());
-            return Err(error::shape(what, variables, needed).during(op));
+            return Err(error::shape(what, variables, needed));
         }
-        let refuse = |most| Err(error::too_many_points(points, most).during("query"));
+        let refuse = |most| Err(error::too_many_points(points, most));
         if points == 0 || points > MAX_POINTS {
             return refuse(MAX_POINTS);
         }
@@ -83,12 +82,12 @@ impl Shape {
             }
             let (what, found) = ("size of a domain", domains.iter().sum());
             let needed = format!("one for at most {limit} ciphertexts");
-            return Err(error::shape(what, found, needed).during(op));
+            return Err(error::shape(what, found, needed));
         }
         // Step 3: the noise of the response, for the worst table.
         let log2_failure = noise::log2_failure(params, shape.packed_noise(params)?);
         if log2_failure > LOG2_FAILURE {
-            return Err(error::noise(log2_failure, LOG2_FAILURE).during(op));
+            return Err(error::noise(log2_failure, LOG2_FAILURE));
         }
         Ok(shape)
     }

@@ -1,12 +1,12 @@
 //! Responses: packed values, truncated to the bits that decryption needs.
 
 use bellerophon_mlwe::KeyId;
-use bellerophon_ring::{Modulus, wire::Fingerprint};
+use bellerophon_ring::{Modulus, Result, wire::Fingerprint};
 use zeroize::Zeroizing;
 
 use super::query::Shape;
 use crate::bfv::{Ciphertext, Params, SecretKey, check_key, noise};
-use crate::{During, Result, error};
+use crate::error;
 
 /// `log2` of the probability of a wrong value that truncation may cause.
 const LOG2_TRUNCATED: f64 = -64.0;
@@ -50,8 +50,7 @@ impl Response {
         parts: Vec<Ciphertext>,
         variance: f64,
     ) -> Result<Self> {
-        let op = "response";
-        let first = parts.first().ok_or_else(error::no_rows).during(op)?;
+        let first = parts.first().ok_or_else(error::no_rows)?;
         let (fingerprint, key) = (first.fingerprint, first.key);
         // Truncation drops low bits, which needs coefficients.
         let ring = params.ring().at_limbs(1);
@@ -65,11 +64,8 @@ impl Response {
     /// paper, last paragraph). Bits are dropped from the masks first, then from the bodies, as long
     /// as a value stays right with a probability of `1 - 2^-64` for any table. At least 32 bits of
     /// the two together are left. The numbers of bits depend only on the shape of the query.
-    ///
-    /// # Errors
-    /// Those of the lattice layer for other parameters.
     pub fn truncated(mut self, params: &Params) -> Result<Self> {
-        params.check(self.fingerprint).during("truncate a response")?;
+        params.check(self.fingerprint)?;
         if self.drop != [0; 2] {
             return Ok(self);
         }
@@ -114,9 +110,9 @@ impl Response {
 
     /// All values in order.
     pub(crate) fn decrypt(&self, secret: &SecretKey) -> Result<Zeroizing<Vec<u64>>> {
-        let (op, params) = ("read a response", secret.params());
-        params.check(self.fingerprint).during(op)?;
-        check_key(self.key, secret.id()).during(op)?;
+        let params = secret.params();
+        params.check(self.fingerprint)?;
+        check_key(self.key, secret.id())?;
         let (ring, degree) = (params.ring().at_limbs(1), params.degree());
         let q = ring.modulus(0);
         // Step 1: the plaintexts of all ciphertexts.
@@ -137,10 +133,7 @@ impl Response {
             parts.get(part).map(|part| part[place])
         };
         let values: Option<Vec<u64>> = (0..self.values).map(value).collect();
-        values
-            .map(Zeroizing::new)
-            .ok_or_else(|| error::wrong_response("it is too short"))
-            .during("read a response")
+        values.map(Zeroizing::new).ok_or_else(|| error::wrong_response("it is too short"))
     }
 }
 

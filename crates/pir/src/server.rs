@@ -1,11 +1,11 @@
 //! The server: holds tables and the public keys of a client, and evaluates at points that it never
 //! sees.
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use bellerophon_lwe as lwe;
 use bellerophon_mlwe::KeyId;
-use bellerophon_ring::{Ntt, Poly, sample::SecretRng, try_map};
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::{Error, Ntt, Poly, Result, error::operation, sample::SecretRng, try_map};
 use rand::{CryptoRng, RngExt};
 use zeroize::Zeroizing;
 
@@ -19,7 +19,7 @@ use crate::bfv::{
     Ciphertext, NoiseBound, PackingKeys, Params, Plaintext, PublicKey, SeededPackingKeys,
     check_key, noise, pack_leaves, sum_of_products,
 };
-use crate::{During, Error, Result, error};
+use crate::error;
 
 /// The public keys of a client, in the form to send.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,6 +41,22 @@ impl ServerKeys {
 }
 
 /// A server with the keys of one client.
+///
+/// # Who learns what
+/// The server sees ciphertexts, the numbers of points and variables, the domains and the seed of
+/// the batch code. The client learns the values at its points; what else, depends on the method.
+/// [`evaluate`](Self::evaluate) promises nothing: whoever has guessed a table can check the guess.
+/// [`evaluate_values`](Self::evaluate_values) re-randomises masks, but the noise of every value
+/// reveals one sum of entries. [`evaluate_private`](Self::evaluate_private) and
+/// [`evaluate_shuffled`](Self::evaluate_shuffled) re-randomise and flood, and state a distance
+/// ([`circuit_privacy`]), statistical in the noise, computational (RLWE) in the masks. A
+/// [`PrivacyBudget`] counts it over several answers.
+///
+/// **All of this is about clients that follow the protocol.** A client that does not can select
+/// sums of entries. It can also send masks and keys that hide nothing and receive whole blocks of
+/// the table in the response, since the public key is its own. The length of the response bounds
+/// such a leak: `2 N log2 q_0` bits a ciphertext. A server that must resist a dishonest client
+/// needs a proof that queries and keys are well formed, which this library does not have.
 #[derive(Debug, Clone)]
 pub struct Server {
     params: Params,
@@ -53,9 +69,6 @@ const CHUNK: usize = 8;
 
 impl Server {
     /// Expands the keys of a client.
-    ///
-    /// # Errors
-    /// Those of the lattice layer for keys of other parameters.
     pub fn new(params: &Params, keys: &ServerKeys) -> Result<Self> {
         let packing = keys.packing.expand(params)?;
         Ok(Self { params: params.clone(), packing, public: keys.public.clone() })
@@ -68,15 +81,15 @@ impl Server {
     /// the compact layout, and one automorphism for each value. It runs on the active rayon pool.
     ///
     /// # Errors
-    /// [`ErrorKind::ParamsMismatch`] for a function modulo another `t`; [`ErrorKind::Shape`] for a
-    /// function whose domains differ from those of the query; those of the lattice layer for a
-    /// query of other parameters or of another client than the keys.
+    /// [`ErrorKind::Shape`] for a function whose domains differ from those of the query.
     pub fn evaluate(&self, function: &Function, query: &Query) -> Result<Response> {
-        let selection = self.selection(function, query)?;
-        // Products are computed when packing needs them.
-        let order: Vec<usize> = (0..query.shape.values()).collect();
-        let packed = self.pack(&order, |value| selection.value(value))?;
-        self.respond(query.id, &query.shape, packed)
+        operation("evaluate", || {
+            let selection = self.selection(function, query)?;
+            // Products are computed when packing needs them.
+            let order: Vec<usize> = (0..query.shape.values()).collect();
+            let packed = self.pack(&order, |value| selection.value(value))?;
+            self.respond(query.id, &query.shape, packed)
+        })
     }
 
     /// As [`evaluate_private`](Self::evaluate_private), with the values in a random order (the
@@ -87,8 +100,7 @@ impl Server {
     /// possible tables can test orders against the noise.
     ///
     /// # Errors
-    /// As [`evaluate_private`](Self::evaluate_private); [`ErrorKind::Shape`] for a compact
-    /// query.
+    /// As [`evaluate_private`](Self::evaluate_private); [`ErrorKind::Shape`] for a compact query.
     pub fn evaluate_shuffled<R: CryptoRng + ?Sized>(
         &self,
         function: &Function,
@@ -96,18 +108,18 @@ impl Server {
         budget: &mut PrivacyBudget,
         rng: &mut R,
     ) -> Result<Response> {
-        if query.shape.form() != QueryLayout::Paper {
-            return Err(
-                error::query_layout(query.shape.form(), QueryLayout::Paper).during("shuffle")
-            );
-        }
-        // Fisher-Yates shuffle.
-        let mut order: Vec<usize> = (0..query.shape.values()).collect();
-        for i in (1..order.len()).rev() {
-            order.swap(i, rng.random_range(0..=i));
-        }
-        let response = self.flooded(function, query, &order, budget, rng)?;
-        Ok(Response { shuffled: true, ..response })
+        operation("evaluate_shuffled", || {
+            if query.shape.form() != QueryLayout::Paper {
+                return Err(error::query_layout(query.shape.form(), QueryLayout::Paper));
+            }
+            // Fisher-Yates shuffle.
+            let mut order: Vec<usize> = (0..query.shape.values()).collect();
+            for i in (1..order.len()).rev() {
+                order.swap(i, rng.random_range(0..=i));
+            }
+            let response = self.flooded(function, query, &order, budget, rng)?;
+            Ok(Response { shuffled: true, ..response })
+        })
     }
 
     /// As [`evaluate`](Self::evaluate) with circuit privacy (section 4.3.5): products are
@@ -118,9 +130,8 @@ impl Server {
     /// Nothing is promised for a client whose query or keys deviate from the protocol.
     ///
     /// # Errors
-    /// As [`evaluate`](Self::evaluate); [`ErrorKind::Noise`] if one answer has a larger
-    /// distance than the whole budget, [`ErrorKind::Budget`] if the rest of the budget is too
-    /// small. A refused call spends nothing.
+    /// [`ErrorKind::Noise`] if one answer has a larger distance than the whole budget,
+    /// [`ErrorKind::Budget`] if the rest of the budget is too small. A refused call spends nothing.
     pub fn evaluate_private<R: CryptoRng + ?Sized>(
         &self,
         function: &Function,
@@ -128,8 +139,10 @@ impl Server {
         budget: &mut PrivacyBudget,
         rng: &mut R,
     ) -> Result<Response> {
-        let order: Vec<usize> = (0..query.shape.values()).collect();
-        self.flooded(function, query, &order, budget, rng)
+        operation("evaluate_private", || {
+            let order: Vec<usize> = (0..query.shape.values()).collect();
+            self.flooded(function, query, &order, budget, rng)
+        })
     }
 
     /// The values in the given order, re-randomised and flooded.
@@ -168,21 +181,20 @@ impl Server {
     /// of the table times a mask that the client knows. Nothing is flooded: the noise of each value
     /// still reveals to the client, nearly exactly, one sum of the entries from which the value is
     /// selected, weighted by the errors of its query. As many values as entries reveal all entries.
-    ///
-    /// # Errors
-    /// As [`evaluate`](Self::evaluate).
     pub fn evaluate_values<R: CryptoRng + ?Sized>(
         &self,
         function: &Function,
         query: &Query,
         rng: &mut R,
     ) -> Result<Vec<lwe::Ciphertext>> {
-        // One encryption of zero for each value, then extraction in place of packing.
-        let selection = self.selection(function, query)?;
-        let forks = forks(query.shape.values(), rng);
-        let values: Vec<usize> = (0..query.shape.values()).collect();
-        try_map(&values, |&value| {
-            self.constant(self.rerandomised(&selection, value, &forks[value])?)
+        operation("evaluate_values", || {
+            // One encryption of zero for each value, then extraction in place of packing.
+            let selection = self.selection(function, query)?;
+            let forks = forks(query.shape.values(), rng);
+            let values: Vec<usize> = (0..query.shape.values()).collect();
+            try_map(&values, |&value| {
+                self.constant(self.rerandomised(&selection, value, &forks[value])?)
+            })
         })
     }
 
@@ -220,20 +232,19 @@ impl Server {
         query: &'a Query,
     ) -> Result<Selection<'a>> {
         // Step 1: everything that query and function must agree on.
-        let op = "evaluate";
         let (params, shape) = (&self.params, &query.shape);
-        self.check_query(query).during(op)?;
-        function.check(params).during(op)?;
+        self.check_query(query)?;
+        function.check(params)?;
         for (found, &needed) in function.domains().into_iter().zip(shape.domains()) {
             if found != needed {
                 let (what, needed) = ("size of a table", format!("{needed}, the query's domain"));
-                return Err(error::shape(what, found, needed).during(op));
+                return Err(error::shape(what, found, needed));
             }
         }
         let (found, needed) = (function.domains().len(), shape.domains().len());
         if found != needed {
             let (what, needed) = ("number of tables", format!("{needed}, as in the query"));
-            return Err(error::shape(what, found, needed).during(op));
+            return Err(error::shape(what, found, needed));
         }
         // Step 2: the factors. A compact query needs the table in buckets, by the batch code of its
         // seed.
@@ -286,8 +297,8 @@ impl Server {
         // Step 2: one packing for each ciphertext.
         let pack = |leaves: Vec<Option<usize>>| {
             let leaf = |value: Option<usize>| value.map(&make).transpose();
-            let packed = pack_leaves(&self.packing, limbs, leaves, leaf).during("evaluate")?;
-            packed.ok_or_else(error::no_rows).during("evaluate")
+            let packed = pack_leaves(&self.packing, limbs, leaves, leaf)?;
+            packed.ok_or_else(error::no_rows)
         };
         parts.into_iter().map(pack).collect()
     }
@@ -371,7 +382,7 @@ impl Selection<'_> {
                         }
                     }
                 }
-                let [b, a] = sum.ok_or_else(error::no_rows).during("evaluate")?;
+                let [b, a] = sum.ok_or_else(error::no_rows)?;
                 Ok(query.ciphertext(b, a, noise))
             }
             // The same for the blocks of one bucket, whose factors are made here and dropped.

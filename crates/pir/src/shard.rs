@@ -2,16 +2,17 @@
 //! responses is that of the whole table.
 
 #[cfg(doc)]
-use crate::ErrorKind;
+use bellerophon_ring::ErrorKind;
 use bellerophon_ring::sample::Seed;
+use bellerophon_ring::{Result, error::operation};
 use zeroize::Zeroizing;
 
 use super::query::{Query, Shape};
 use super::response::Response;
 use super::server::{Factors, Selection, Server};
 use crate::bfv::{LOG2_FAILURE, NoiseBound, Params, Plaintext, check_key, noise};
+use crate::error;
 use crate::function::selector;
-use crate::{During, Result, error};
 
 /// The values of a function of one variable at consecutive points; all other points count as zero.
 /// They are their owner's secret: wiped on drop, redacted in `Debug`.
@@ -37,20 +38,15 @@ impl std::fmt::Debug for Shard {
 
 impl Shard {
     /// The values at the points from `first` on, of a domain of `domain` points.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] for no values, or for some outside the domain; [`ErrorKind::Range`] for
-    /// a value that is not below `t`.
     pub fn new(params: &Params, domain: usize, first: usize, values: &[u64]) -> Result<Self> {
-        let op = "read a shard";
         if values.is_empty() || first >= domain || values.len() > domain - first {
             let (what, found) = ("number of values", values.len());
             let needed = format!("1 to {}, the rest of the domain", domain.saturating_sub(first));
-            return Err(error::shape(what, found, needed).during(op));
+            return Err(error::shape(what, found, needed));
         }
         let plain = params.plain();
         if let Some(index) = values.iter().position(|&value| value >= plain) {
-            return Err(error::plain(index, values.len(), plain).during(op));
+            return Err(error::plain(index, values.len(), plain));
         }
         let values = Zeroizing::new(values.iter().map(|&value| params.center(value)).collect());
         Ok(Self { plain, domain, first, values })
@@ -93,37 +89,35 @@ impl Server {
     /// In the paper's layout this takes a product for each point and each block of `N` points that
     /// the shard meets. In the compact layout every shard takes the products of the whole table.
     /// In both it takes an automorphism for each value.
-    ///
-    /// # Errors
-    /// As [`evaluate`](Self::evaluate).
     pub fn evaluate_shard(&self, shard: &Shard, query: &Query) -> Result<Response> {
-        // Step 1: everything that query and shard must agree on.
-        let op = "evaluate a shard";
-        let (params, shape) = (self.params(), query.shape());
-        self.check_query(query).during(op)?;
-        if shard.plain != params.plain() {
-            let (found, needed) = (shard.plain, params.plain());
-            return Err(error::plain_modulus(found, needed).during(op));
-        }
-        if shape.domains() != [shard.domain] {
-            let needed = format!("{:?}, as in the query", shape.domains());
-            let (what, found) = ("size of the domain", shard.domain);
-            return Err(error::shape(what, found, needed).during(op));
-        }
-        // Step 2: the factors of products. Of blocks, only those of the shard.
-        let factors = match &query.batch {
-            None => {
-                let (skipped, factors) = shard.blocks(params);
-                Factors::Blocks { skipped, factors }
+        operation("evaluate_shard", || {
+            // Step 1: everything that query and shard must agree on.
+            let (params, shape) = (self.params(), query.shape());
+            self.check_query(query)?;
+            if shard.plain != params.plain() {
+                let (found, needed) = (shard.plain, params.plain());
+                return Err(error::plain_modulus(found, needed));
             }
-            Some(seed) => self.buckets(query, shard.buckets(shape, seed))?,
-        };
-        // Step 3: products and packing, with the bound of the shard.
-        let noise = shard.noise(params);
-        let selection = Selection { params, query, factors, noise: NoiseBound::of(noise) };
-        let order: Vec<usize> = (0..shape.values()).collect();
-        let packed = self.pack(&order, |value| selection.value(value))?;
-        self.respond_with(query.id, shape.values(), packed, self.packing_noise(noise)?)
+            if shape.domains() != [shard.domain] {
+                let needed = format!("{:?}, as in the query", shape.domains());
+                let (what, found) = ("size of the domain", shard.domain);
+                return Err(error::shape(what, found, needed));
+            }
+            // Step 2: the factors of products. Of blocks, only those of the shard.
+            let factors = match &query.batch {
+                None => {
+                    let (skipped, factors) = shard.blocks(params);
+                    Factors::Blocks { skipped, factors }
+                }
+                Some(seed) => self.buckets(query, shard.buckets(shape, seed))?,
+            };
+            // Step 3: products and packing, with the bound of the shard.
+            let noise = shard.noise(params);
+            let selection = Selection { params, query, factors, noise: NoiseBound::of(noise) };
+            let order: Vec<usize> = (0..shape.values()).collect();
+            let packed = self.pack(&order, |value| selection.value(value))?;
+            self.respond_with(query.id, shape.values(), packed, self.packing_noise(noise)?)
+        })
     }
 }
 
@@ -132,52 +126,55 @@ impl Response {
     /// the noise bound counts the rounding of one selected entry, and the value would be a sum.
     ///
     /// # Errors
-    /// [`ErrorKind::Length`] for no responses; [`ErrorKind::Bytes`] for those to different
-    /// queries and for truncated ones; [`ErrorKind::Noise`] if a value could be wrong with a
-    /// probability above `2^-40`; those of the lattice layer for other parameters or other keys.
+    /// [`ErrorKind::Bytes`] for responses to different queries and for truncated ones;
+    /// [`ErrorKind::Noise`] if a value could be wrong with a probability above `2^-40`.
     pub fn sum(params: &Params, responses: &[Self]) -> Result<Self> {
-        let op = "add responses";
-        let [first, rest @ ..] = responses else { return Err(error::no_rows().during(op)) };
-        params.check(first.fingerprint).during(op)?;
-        let mut sum = first.clone();
-        for other in rest {
-            params.check(other.fingerprint).during(op)?;
-            check_key(other.key, first.key).during(op)?;
-            let same = (other.id, other.values) == (first.id, first.values);
-            if !same || other.parts.len() != first.parts.len() {
-                let reason = "they answer different queries";
-                return Err(error::wrong_response(reason).during(op));
+        operation("sum", || {
+            let [first, rest @ ..] = responses else { return Err(error::no_rows()) };
+            params.check(first.fingerprint)?;
+            let mut sum = first.clone();
+            for other in rest {
+                params.check(other.fingerprint)?;
+                check_key(other.key, first.key)?;
+                let same = (other.id, other.values) == (first.id, first.values);
+                if !same || other.parts.len() != first.parts.len() {
+                    let reason = "they answer different queries";
+                    return Err(error::wrong_response(reason));
+                }
+                let q = params.ring().modulus(0);
+                for (sum, part) in sum.parts.iter_mut().flatten().zip(other.parts.iter().flatten())
+                {
+                    sum.iter_mut().zip(part).for_each(|(x, &y)| *x = q.add(*x, y));
+                }
+                sum.variance += other.variance;
             }
-            let q = params.ring().modulus(0);
-            for (sum, part) in sum.parts.iter_mut().flatten().zip(other.parts.iter().flatten()) {
-                sum.iter_mut().zip(part).for_each(|(x, &y)| *x = q.add(*x, y));
+            for response in responses {
+                if response.drop != [0; 2] || response.shuffled || response.weight != 1.0 {
+                    let reason = "only whole responses of shards are added: truncate their sum";
+                    return Err(error::wrong_response(reason));
+                }
             }
-            sum.variance += other.variance;
-        }
-        for response in responses {
-            if response.drop != [0; 2] || response.shuffled || response.weight != 1.0 {
-                let reason = "only whole responses of shards are added: truncate their sum";
-                return Err(error::wrong_response(reason).during(op));
+            let log2_failure = sum.log2_failure(params);
+            if log2_failure > LOG2_FAILURE {
+                return Err(error::noise(log2_failure, LOG2_FAILURE));
             }
-        }
-        let log2_failure = sum.log2_failure(params);
-        if log2_failure > LOG2_FAILURE {
-            return Err(error::noise(log2_failure, LOG2_FAILURE).during(op));
-        }
-        Ok(sum)
+            Ok(sum)
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::ErrorKind;
+    use bellerophon_ring::ErrorKind;
     use rand::SeedableRng;
     use rand_chacha::ChaCha20Rng;
 
     use super::*;
     use crate::bfv::tests::{digits, special};
+    use crate::client::{Client, Pending};
     use crate::error::refusal;
-    use crate::{Client, Function, Pending, QueryLayout};
+    use crate::function::Function;
+    use crate::query_layout::QueryLayout;
 
     const DOMAIN: usize = 200;
 

@@ -29,7 +29,7 @@
 //! [`Packing`] and [`pack_tree`] are its parts, for schemes with ciphertexts of their own.
 
 #[cfg(doc)]
-use crate::ErrorKind;
+use bellerophon_ring::ErrorKind;
 use std::collections::BTreeMap;
 
 use bellerophon_lwe as lwe;
@@ -37,25 +37,22 @@ use bellerophon_mlwe::{
     self as mlwe, Ciphertext, GaloisKeys, KeyId, Params, SecretKey, conjugation_exponent, noise,
     rotation_exponent,
 };
-use bellerophon_ring::{Ntt, Poly, Ring, join};
+use bellerophon_ring::{Error, Ntt, Poly, Result, Ring, error::operation, join};
 use rand::CryptoRng;
 
-use crate::{During, Error, Result, error};
+use crate::error;
 
 /// The exponents of the automorphisms that the packing of `N / n` inputs needs, in the order of the
 /// stages. Each needs one key, `log2(N / n)` in total.
 ///
 /// # Errors
-/// [`ErrorKind::Shape`] unless `degree` and `n` are powers of two and `n` divides the degree.
+/// [`ErrorKind::Shape`] unless `n` is a power of two up to the degree.
 pub fn row_packing_exponents(degree: usize, n: usize) -> Result<Vec<usize>> {
-    input_count(degree, n).during("list automorphisms of row packing")?;
+    input_count(degree, n)?;
     Ok(stages(degree, n).map(|stage| stage.exponent).collect())
 }
 
 /// The keys of [`pack_rows`] for inputs of up to `limbs` limbs.
-///
-/// # Errors
-/// [`ErrorKind::Shape`] unless `n` is a power of two up to the degree; those of the lattice layer.
 pub fn row_packing_keys<R: CryptoRng + ?Sized>(
     secret: &SecretKey,
     n: usize,
@@ -72,26 +69,22 @@ pub fn row_packing_keys<R: CryptoRng + ?Sized>(
 /// The noise is [`row_packing_noise`]. The rows of a stage run on the active rayon pool.
 ///
 /// # Errors
-/// Before any work: [`ErrorKind::Length`] for no rows; [`ErrorKind::Shape`] for an index of `N / n`
-/// or more, an `n` that does not divide `N`, or rows of different limbs; those of the lattice layer
-/// for rows of other parameters or different keys, and for Galois keys ([`row_packing_exponents`])
-/// that are missing, foreign, or of too few limbs.
+/// [`ErrorKind::Shape`] for an index of `N / n` or more; [`ErrorKind::Length`] for no rows. All
+/// come before any work.
 pub fn pack_rows(
     params: &Params,
     keys: &GaloisKeys,
     n: usize,
     rows: BTreeMap<usize, Ciphertext>,
 ) -> Result<Ciphertext> {
-    let op = "pack rows";
-    check_indices(input_count(params.spec().degree, n).during(op)?, rows.keys()).during(op)?;
-    one(pack_rows_in_batches(params, keys, n, rows)?).during(op)
+    operation("pack_rows", || {
+        check_indices(input_count(params.spec().degree, n)?, rows.keys())?;
+        one(pack_rows_in_batches(params, keys, n, rows)?)
+    })
 }
 
 /// As [`pack_rows`] for any number of inputs: input `i` goes to position `i` modulo `N / n` of
 /// result `i / (N / n)`. Results are returned by their indices; a result without inputs is absent.
-///
-/// # Errors
-/// As for [`pack_rows`], except that any index is allowed.
 pub(crate) fn pack_rows_in_batches(
     params: &Params,
     keys: &GaloisKeys,
@@ -99,32 +92,30 @@ pub(crate) fn pack_rows_in_batches(
     rows: BTreeMap<usize, Ciphertext>,
 ) -> Result<BTreeMap<usize, Ciphertext>> {
     // Step 1: rows and keys belong together.
-    let op = "pack rows";
-    let first = rows.values().next().ok_or_else(error::no_rows).during(op)?;
+    let first = rows.values().next().ok_or_else(error::no_rows)?;
     for row in rows.values() {
         if row.ident().fingerprint != params.fingerprint() {
             let (found, needed) = (row.ident().fingerprint, params.fingerprint());
-            return Err(mlwe::error::params_mismatch(found, needed).during(op));
+            return Err(mlwe::error::params_mismatch(found, needed));
         }
     }
     let (limbs, key) = (first.limbs(), first.ident().key);
-    let packing = Packing::new(params, keys, n, limbs, key).during(op)?;
+    let packing = Packing::new(params, keys, n, limbs, key)?;
     for row in rows.values() {
         if row.ident().key != key {
-            return Err(mlwe::error::key_mismatch(row.ident().key, key).during(op));
+            return Err(mlwe::error::key_mismatch(row.ident().key, key));
         }
         if row.limbs() != limbs {
             let (found, needed) = (row.limbs(), format!("{limbs}, as in the first"));
-            return Err(error::shape("limbs of a row", found, needed).during(op));
+            return Err(error::shape("limbs of a row", found, needed));
         }
     }
     // Step 2: Algorithm 1 on rows divided by N / n.
     let inverses = packing.inverses();
-    let packed = packing.pack_batches(rows, |mut row| {
+    packing.pack_batches(rows, |mut row| {
         row.polys_mut().for_each(|poly| packing.ring.mul_residues_assign(poly, &inverses));
         Ok(row)
-    });
-    packed.during(op)
+    })
 }
 
 /// [`pack_rows`] of LWE values of dimension `N` under the coefficients of the ring secret `key`,
@@ -134,8 +125,7 @@ pub(crate) fn pack_rows_in_batches(
 /// the stages that would clear them are skipped.
 ///
 /// # Errors
-/// As for [`pack_rows`]; [`ErrorKind::Shape`] for a value of another dimension or two values of one
-/// index, [`ErrorKind::Argument`] for another modulus than the parameters' first prime.
+/// Two values of one index are refused: [`ErrorKind::Shape`].
 pub fn pack_values<'v>(
     params: &Params,
     keys: &GaloisKeys,
@@ -143,21 +133,15 @@ pub fn pack_values<'v>(
     n: usize,
     values: impl IntoIterator<Item = (usize, &'v lwe::Ciphertext)>,
 ) -> Result<Ciphertext> {
-    let op = "pack LWE values";
-    let values: Vec<_> = values.into_iter().collect();
-    check_indices(
-        input_count(params.spec().degree, n).during(op)?,
-        values.iter().map(|(index, _)| index),
-    )
-    .during(op)?;
-    one(pack_values_in_batches(params, keys, key, n, values)?).during(op)
+    operation("pack_values", || {
+        let values: Vec<_> = values.into_iter().collect();
+        check_indices(input_count(params.spec().degree, n)?, values.iter().map(|(i, _)| i))?;
+        one(pack_values_in_batches(params, keys, key, n, values)?)
+    })
 }
 
 /// As [`pack_values`] for any number of values: value `i` goes to position `i` modulo `N / n` of
 /// result `i / (N / n)`. Results are returned by their indices; a result without values is absent.
-///
-/// # Errors
-/// As for [`pack_values`], except that any index is allowed.
 pub(crate) fn pack_values_in_batches<'v>(
     params: &Params,
     keys: &GaloisKeys,
@@ -165,24 +149,22 @@ pub(crate) fn pack_values_in_batches<'v>(
     n: usize,
     values: impl IntoIterator<Item = (usize, &'v lwe::Ciphertext)>,
 ) -> Result<BTreeMap<usize, Ciphertext>> {
-    let op = "pack LWE values";
-    let packing = Packing::new(params, keys, n, 1, key).during(op)?;
+    let packing = Packing::new(params, keys, n, 1, key)?;
     // Step 1: one value for each index, of the dimension and modulus of the ring.
     let mut taken = BTreeMap::new();
     for (index, value) in values {
         if taken.insert(index, value).is_some() {
             let needed = "one value for each index".into();
-            return Err(error::shape("index of two values", index, needed).during(op));
+            return Err(error::shape("index of two values", index, needed));
         }
-        check_value(&packing.ring, value).during(op)?;
+        check_value(&packing.ring, value)?;
     }
     // Step 2: Algorithm 1 on the values as constant terms, divided by N / n.
     let inverse = packing.inverses()[0];
-    let packed = packing.pack_batches(taken, |value| {
+    packing.pack_batches(taken, |value| {
         let (b, a) = constant_term(&packing.ring, value, inverse);
         Ciphertext::new(params, b, vec![a], key)
-    });
-    packed.during(op)
+    })
 }
 
 /// Variance of the noise of a coefficient that holds a message, after packing with `n`. The inputs
@@ -193,19 +175,13 @@ pub(crate) fn pack_values_in_batches<'v>(
 /// ```
 ///
 /// The noise that a stage adds doubles in each of the following stages: its variance quadruples.
-///
-/// # Errors
-/// [`ErrorKind::Shape`] unless `degree` and `n` are powers of two and `n` divides the degree.
 pub fn row_packing_noise(degree: usize, n: usize, input: f64, automorphism: f64) -> Result<f64> {
-    let count = input_count(degree, n).during("predict the noise of row packing")? as f64;
+    let count = input_count(degree, n)? as f64;
     Ok(input + (count * count - 1.0) / 3.0 * automorphism)
 }
 
 /// [`row_packing_noise`] of LWE values of variance `input`, with keys of these parameters.
-///
-/// # Errors
-/// As [`row_packing_noise`].
-pub(crate) fn packed_values_noise(params: &Params, n: usize, input: f64) -> Result<f64> {
+pub fn packed_values_noise(params: &Params, n: usize, input: f64) -> Result<f64> {
     row_packing_noise(params.spec().degree, n, input, noise::automorphism(params, 1))
 }
 
@@ -236,7 +212,7 @@ pub fn stages(degree: usize, n: usize) -> impl Iterator<Item = Stage> {
 /// `N / n`: the number of inputs of one packing.
 ///
 /// # Errors
-/// [`ErrorKind::Shape`] unless `degree` and `n` are powers of two and `n` divides the degree.
+/// [`ErrorKind::Shape`] unless `n` is a power of two up to the degree.
 pub fn input_count(degree: usize, n: usize) -> Result<usize> {
     if !degree.is_power_of_two() || !n.is_power_of_two() || n > degree {
         let needed = format!("a power of two up to the degree {degree}, itself one");
@@ -259,11 +235,10 @@ pub struct Packing<'a> {
 }
 
 impl<'a> Packing<'a> {
-    /// Packing with `n` for ciphertexts of `limbs` limbs under `key`. Errors name `op`.
+    /// Packing with `n` for ciphertexts of `limbs` limbs under `key`.
     ///
     /// # Errors
-    /// [`ErrorKind::Shape`] for an `n` that does not divide the degree; those of the lattice layer
-    /// for Galois keys that are missing, foreign, or of too few limbs.
+    /// [`ErrorKind::MissingKey`] for a stage without Galois key, before any work.
     pub fn new(
         params: &'a Params,
         keys: &'a GaloisKeys,
@@ -321,9 +296,6 @@ impl<'a> Packing<'a> {
 
     /// As [`pack_rows`] for lazily made inputs: `leaf` returns the input of an entry, already
     /// divided by `N / n`. An input is made when it is needed and is dropped once it is merged.
-    ///
-    /// # Errors
-    /// Those of `leaf`, and those of the lattice layer.
     pub fn pack_leaves<L: Send, E: From<Error> + Send>(
         &self,
         leaves: Vec<L>,
@@ -378,9 +350,6 @@ pub enum Pair<T> {
 /// The loop of Algorithm 1 over any type of ciphertext, depth first: few rows are held at a time,
 /// and those are in the cache. `leaf` makes the row of an entry, `merge` makes one row from the
 /// partners of a stage. The result is `None` if all leaves are.
-///
-/// # Errors
-/// Those of `leaf` and `merge`.
 pub fn pack_tree<L: Send, T: Send, E: Send>(
     degree: usize,
     n: usize,
@@ -457,9 +426,6 @@ fn check_indices<'i>(count: usize, indices: impl IntoIterator<Item = &'i usize>)
 
 /// Checks that an LWE value has the degree of the ring as its dimension and its first prime as its
 /// modulus.
-///
-/// # Errors
-/// [`ErrorKind::Shape`] for another dimension, [`ErrorKind::Argument`] for another modulus.
 pub fn check_value(ring: &Ring, value: &lwe::Ciphertext) -> Result<()> {
     if value.a().len() != ring.degree() {
         let (found, needed) = (value.a().len(), format!("the degree {}", ring.degree()));

@@ -1,9 +1,9 @@
 //! Buffers of `u64` aligned to 64 bytes. Large ones use huge pages and are reused.
 //!
-//! For large buffers, fresh pages cost as much as the work on them. Pages of 2 MiB are touched in a
-//! third of the time of pages of 4 KiB, and then read faster. Linux provides huge pages on
-//! request, so large buffers are mapped and request them. A page that is already mapped is the
-//! cheapest: a `Pool` keeps dropped large buffers for reuse.
+//! For large buffers, fresh pages cost as much as the work on them. Pages of 2 MiB are touched and
+//! read faster than pages of 4 KiB. Linux provides huge pages on request, so large buffers are
+//! mapped and request them. A page that is already mapped is the cheapest: a `Pool` keeps dropped
+//! large buffers for reuse.
 //!
 //! Mapped buffers begin at different offsets of their first page. Kernels read the same position of
 //! many polynomials at a time (the rows of a key). If all buffers began at a page boundary, these

@@ -1,11 +1,10 @@
 //! The automorphisms `X -> X^g` of `Z[X] / (X^N + 1)`, `g` odd.
 
-use crate::{
-    Coeff, Ntt, Poly, Result, Ring,
-    backend::{self, Places},
-    error,
-    par::CHEAP,
-};
+use crate::backend::{self, Permutation};
+use crate::error::{self, Result};
+use crate::par::CHEAP;
+use crate::poly::{Coeff, Ntt, Poly};
+use crate::ring::Ring;
 
 /// `X -> X^g`, with its index map in the order of the transform.
 #[derive(Debug, Clone)]
@@ -14,7 +13,7 @@ pub struct Automorphism {
     /// `g^-1` modulo `2N`.
     inverse: u32,
     /// The source of each position of the image in NTT form.
-    pub(crate) ntt_map: Places,
+    pub(crate) ntt_map: Permutation,
 }
 
 impl Automorphism {
@@ -33,7 +32,7 @@ impl Automorphism {
         }
         // a(X^g) at psi^e is a at psi^(g e).
         let places = exponents.iter().map(|&e| position[e as usize * exponent % order]).collect();
-        let ntt_map = Places::new(places);
+        let ntt_map = Permutation::new(places);
         // Newton's iteration modulo 2^32. g itself is correct to three bits.
         let g = exponent as u32;
         let step = |x: u32| x.wrapping_mul(2u32.wrapping_sub(g.wrapping_mul(x)));

@@ -6,14 +6,16 @@
 
 use zeroize::Zeroizing;
 
-use crate::{
-    Coeff, Modulus, Ntt, Poly, Result, Ring,
-    aligned::AlignedVec,
-    backend::{self, Blocks, Layout, Piece, Places, RowKind, Target, WeightedRows},
-    error,
-    gadget::AddendLimb,
-    par::{self, CHEAP, HEAVY},
+use crate::aligned::AlignedVec;
+use crate::backend::{
+    self, Blocks, Layout, Permutation, Piece, QuotientTerms, RowKind, Target, WeightedRows,
 };
+use crate::error::{self, Result};
+use crate::gadget::AddendLimb;
+use crate::modulus::Modulus;
+use crate::par::{self, CHEAP, HEAVY};
+use crate::poly::{Coeff, Ntt, Poly};
+use crate::ring::Ring;
 
 /// Maximum number of rows fetched for a piece of a quotient: two, and the operands of two products.
 const AHEAD: usize = 6;
@@ -57,7 +59,7 @@ impl BaseConverter {
         let l = from.limbs();
         if l > Self::MAX_SOURCES {
             let reason = format!("{l} source primes; at most {}", Self::MAX_SOURCES);
-            return Err(error::basis(reason).during("base conversion"));
+            return Err(error::basis(reason));
         }
         // [(Q / q_i)^-1]_{q_i}.
         let hat_inverses: Result<Vec<u64>> = (0..l)
@@ -147,29 +149,29 @@ impl BaseConverter {
         // Step 1: inverse NTT of each limb, multiplied by [(Q / q_i)^-1]_{q_i}.
         let (degree, layout) = (self.from.degree(), self.layout());
         par::each_with(
-            layout.parts_of_rows(out),
+            layout.bursts_of_rows(out),
             degree,
             HEAVY,
             || self.from.scratch(degree),
-            |buffer, i, mut parts| {
-                self.write_row(i, &limbs[i * degree..(i + 1) * degree], buffer, &mut parts);
+            |buffer, i, mut bursts| {
+                self.write_row(i, &limbs[i * degree..(i + 1) * degree], buffer, &mut bursts);
             },
         );
         // Step 2: the quotients.
         self.write_quotients(out);
     }
 
-    /// One row of the blocks: the inverse NTT of limb `i`, times `[(Q / q_i)^-1]_{q_i}`. `parts`
+    /// One row of the blocks: the inverse NTT of limb `i`, times `[(Q / q_i)^-1]_{q_i}`. `bursts`
     /// are those of the row, and `buffer` holds one limb.
     pub(crate) fn write_row(
         &self,
         i: usize,
         limb: &[u64],
         buffer: &mut [u64],
-        parts: &mut [&mut [u64]],
+        bursts: &mut [&mut [u64]],
     ) {
-        let from = (limb, self.hat_inverses[i]);
-        backend::inverse_to_parts(self.from.table(i), from, buffer, parts);
+        let factor = self.hat_inverses[i];
+        backend::inverse_to_bursts(self.from.table(i), limb, factor, buffer, bursts);
     }
 
     /// The quotients of the blocks, after all rows: `round(sum_i y_i / q_i)` for each coefficient.
@@ -333,8 +335,9 @@ impl Division {
         j: usize,
         a: &[u64],
         mut addend: Option<(AddendLimb, u64)>,
-        (remainder, out): (&mut [u64], &mut [u64]),
-        mut image: Option<(&Places, &mut [u64])>,
+        remainder: &mut [u64],
+        out: &mut [u64],
+        mut image: Option<(&Permutation, &mut [u64])>,
     ) {
         let table = self.converter.to.table(j);
         let words = backend::piece_words(table);
@@ -358,7 +361,8 @@ impl Division {
                 Some((_, buffer)) => &mut buffer[at.clone()],
                 None => &mut out[at.clone()],
             };
-            backend::quotient(table, target, (&a[at], &*remainder, addend), factors);
+            let terms = QuotientTerms { dividend: &a[at], remainder, addend };
+            backend::quotient(table, target, terms, factors);
         }
         // Step 3: the automorphism needs the whole limb.
         if let Some((places, buffer)) = image {
@@ -389,7 +393,7 @@ impl Division {
                 self.remainders(&blocks, (first..).zip(remainders.chunks_mut(degree)).collect());
                 let remainders = remainders.chunks_mut(degree);
                 for ((j, limb), remainder) in (first..).zip(limbs).zip(remainders) {
-                    self.quotient(j, limb, None, (remainder, out), None);
+                    self.quotient(j, limb, None, remainder, out, None);
                     limb.copy_from_slice(out);
                 }
             },

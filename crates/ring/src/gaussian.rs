@@ -6,11 +6,10 @@
 //! ([`NttTable::exponents`](crate::NttTable::exponents)). A product by a Gaussian integer is thus
 //! one product by a constant per half, and costs as much as a product by a real integer.
 
-use crate::{
-    Ntt, Poly, Ring,
-    backend::{self, MAX_PRODUCTS, WeightedRows},
-    par::{self, CHEAP},
-};
+use crate::backend::{self, MAX_PRODUCTS, WeightedRows};
+use crate::par::{self, CHEAP};
+use crate::poly::{Ntt, Poly};
+use crate::ring::Ring;
 
 /// Words of the rows that all sums of products read before the next ones: 256 KiB, which fit the
 /// second-level cache.
@@ -115,7 +114,13 @@ struct Scratch {
 
 impl Scratch {
     /// `out = sum_k weights_k rows_k` if `first`, else `out += sum_k weights_k rows_k`.
-    fn add_sum(&mut self, table: &crate::NttTable, out: &mut [u64], rows: &[&[u64]], first: bool) {
+    fn add_sum(
+        &mut self,
+        table: &crate::ntt::NttTable,
+        out: &mut [u64],
+        rows: &[&[u64]],
+        first: bool,
+    ) {
         let q = table.modulus();
         if out.len() < LINE {
             for (j, x) in out.iter_mut().enumerate() {
@@ -144,15 +149,18 @@ fn prev_power_of_two(x: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::{Backend, NttTable, prime, testing};
     use std::sync::Arc;
+
+    use super::*;
+    use crate::backend::Backend;
+    use crate::ntt::NttTable;
+    use crate::{prime, testing};
 
     /// All back ends that this CPU has.
     fn rings(degree: usize) -> Vec<Ring> {
         let moduli = prime::ntt_primes_below(degree, 45, 2, &[]).unwrap();
         let ring = |backend: Backend| {
-            let tables: crate::Result<Vec<_>> = moduli
+            let tables: crate::error::Result<Vec<_>> = moduli
                 .iter()
                 .map(|&q| NttTable::with_backend(degree, q, backend).map(Arc::new))
                 .collect();

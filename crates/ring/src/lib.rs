@@ -5,14 +5,14 @@
 //! | --- | --- |
 //! | [`Modulus`], [`prime`] | one prime with its reduction constants; the search for primes |
 //! | [`ntt`], [`backend`] | the number-theoretic transform; its kernels per instruction set |
-//! | [`Ring`], [`Poly`], [`Automorphism`] | an ordered list of primes; residue polynomials as plain data; `X -> X^g` |
+//! | [`Ring`], [`Poly`], [`PackedPoly`], [`Automorphism`] | bases; polynomials; `X -> X^g` |
 //! | [`Gaussian`] | constants `a + b i`, with `X^(N/2)` as `i`; sums of rows times such constants |
 //! | [`MonomialTable`] | `X^k` in NTT form, for the inner loop of blind rotation |
 //! | [`SubringMap`] | `R_N` as a module over `R_n`: components of polynomials in NTT form |
-//! | [`BaseConverter`], [`ModDown`], [`rescale`] | basis extension: Conv, ModUp, mod-down, division by the last prime |
-//! | [`HybridGadget`], [`DigitGadget`] | RNS digits with special primes; signed base-`2^w` digits of one prime |
-//! | [`Digits`], [`KeyRows`], [`PackedPoly`], [`Epilogue`], [`Addend`] | the inner product of a key switch, evaluated limb by limb |
-//! | [`KeyDecomposition`], [`DecomposedRows`], [`GadgetKey`] | the same with key rows that are cut into digits too |
+//! | [`BaseConverter`], [`ModDown`], [`rescale`] | basis extension, mod-down, rescaling |
+//! | [`HybridGadget`], [`DigitGadget`] | digits with special primes; signed base-`2^w` digits |
+//! | [`Digits`], [`KeyRows`], [`Epilogue`], [`Addend`] | the inner product of a key switch |
+//! | [`KeyDecomposition`], [`DecomposedRows`], [`GadgetKey`] | with key rows cut into digits |
 //! | [`wire`] | serialized forms; bit-packed residues |
 //! | [`sample`] | uniform residues, also from a seed; secrets and errors in constant time |
 //!
@@ -21,6 +21,18 @@
 //! `[0, 4q) -> [0, q)`. A polynomial is stored limb by limb; its level is its number of limbs less
 //! one. Position `i` of a polynomial in NTT form is its value at `psi^e_i`, with `e_i =`
 //! [`NttTable::exponents`]`[i]`.
+
+// The words of this crate for memory, one meaning each:
+// - limb: a polynomial modulo one prime;
+// - row: one of several polynomials, or limbs, that a sum or a conversion reads;
+// - line: 8 words, a cache line; lane: the position in a line;
+// - tile: 64 words, 8 lines that are transposed together;
+// - piece: the words of a limb in which a transform is finished, within the first-level cache;
+// - burst: 8 lines of a row, as the first pass of a transform reads them;
+// - block: a burst of each row of a base conversion, one after the other;
+// - strand: one of the equal shares of a row that the first pass reads side by side;
+// - part: some of the products of a sum, whose result the next part resumes;
+// - permutation: the positions of the values of a limb under an automorphism.
 #![deny(unsafe_code)]
 
 pub mod aligned;

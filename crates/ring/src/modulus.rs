@@ -1,6 +1,7 @@
 //! One odd prime `q < 2^61` with the constants that reduce modulo it.
 
-use crate::{Result, error, primality};
+use crate::error::{self, Result};
+use crate::primality;
 
 /// An odd prime modulus `3 <= q < 2^61`.
 ///

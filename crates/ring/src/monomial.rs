@@ -1,10 +1,8 @@
 //! Monomials `X^k` in NTT form.
 
-use crate::{
-    NttTable,
-    backend::choice::of_transform,
-    ntt::roots::{Line, bit_reverse},
-};
+use crate::backend::choice::of_transform;
+use crate::ntt::NttTable;
+use crate::ntt::roots::{Line, bit_reverse};
 
 /// The powers of the `2N`-th root `psi` of an [`NttTable`]. They give the values of every `X^k`:
 /// position `i` of the transform of `X^k` is `psi^(e_i k)`.

@@ -7,11 +7,10 @@
 
 use std::ops::Range;
 
-use crate::{
-    Ntt, Poly, Ring,
-    aligned::AlignedVec,
-    wire::bits::{self, Limit},
-};
+use crate::aligned::AlignedVec;
+use crate::poly::{Ntt, Poly};
+use crate::ring::Ring;
+use crate::wire::bits::{self, Limit};
 
 /// A polynomial in NTT form as [`KeyRows`](crate::KeyRows) hold it, packed for the back ends of a
 /// [`Ring`].
@@ -147,12 +146,12 @@ fn unpack(packed: &[u64], residues: &mut [u64]) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::{
-        Backend, NttTable,
-        testing::{gadget, values},
-    };
     use proptest::prelude::*;
+
+    use super::*;
+    use crate::backend::Backend;
+    use crate::ntt::NttTable;
+    use crate::testing::{gadget, values};
 
     proptest! {
         #[cfg(target_endian = "little")]

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 #[cfg(feature = "parallel")]
 use rayon::prelude::*;
 
-use crate::{Domain, Poly};
+use crate::poly::{Domain, Poly};
 
 /// Number of words from which a cheap pass (addition, product) is parallel.
 pub(crate) const CHEAP: usize = 1 << 17;
@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_item_is_taken_once_and_results_keep_their_order() {
+    fn items_are_taken_once_and_results_keep_their_order() {
         let items: Vec<Box<usize>> = (0..1000).map(Box::new).collect();
         let found = map_items(items, |i, item| (i, *item));
         assert_eq!(found, (0..1000).map(|i| (i, i)).collect::<Vec<_>>());

@@ -1,6 +1,7 @@
 //! Search for NTT-friendly primes `q = 1 mod 2N`.
 
-use crate::{Modulus, Result, error};
+use crate::error::{self, Result};
+use crate::modulus::Modulus;
 
 /// The `count` primes `q = 1 mod 2 * degree` nearest to `2^bits`, alternately above and below,
 /// excluding `exclude`.
@@ -84,8 +85,7 @@ fn complete(found: Vec<Modulus>, wanted: usize, order: u64, bits: u32) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ErrorKind;
-    use crate::error::refusal;
+    use crate::error::{ErrorKind, refusal};
 
     /// Full-RNS HEAAN, appendix B, lists primes near 2^55 for N up to 2^16 in this order.
     #[test]

@@ -4,13 +4,14 @@ use std::{ops::Range, sync::Arc};
 
 use num_bigint::{BigInt, BigUint};
 
-use crate::{
-    Coeff, Domain, Modulus, Ntt, NttTable, Poly, Result,
-    aligned::{AlignedVec, Pool},
-    backend, error,
-    ntt::roots::Roots,
-    par::{self, CHEAP, HEAVY},
-};
+use crate::aligned::{AlignedVec, Pool};
+use crate::backend;
+use crate::error::{self, Result};
+use crate::modulus::Modulus;
+use crate::ntt::NttTable;
+use crate::ntt::roots::Roots;
+use crate::par::{self, CHEAP, HEAVY};
+use crate::poly::{Coeff, Domain, Ntt, Poly};
 
 /// An ordered list of primes with their NTT tables for one degree `N`.
 ///
@@ -44,20 +45,19 @@ impl Ring {
 
     /// As [`new`](Self::new), from existing tables, for example tables of a forced back end.
     pub(crate) fn from_tables(degree: usize, tables: Vec<Arc<NttTable>>) -> Result<Self> {
-        let op = "building a ring";
         // Tables of the same degree and of distinct primes.
         for (i, table) in tables.iter().enumerate() {
             if table.degree() != degree {
                 let reason = format!("a table of degree {}, not {degree}", table.degree());
-                return Err(error::basis(reason).during(op));
+                return Err(error::basis(reason));
             }
             if tables[..i].iter().any(|other| other.modulus() == table.modulus()) {
                 let reason = format!("the prime {} occurs twice", table.modulus().value());
-                return Err(error::basis(reason).during(op));
+                return Err(error::basis(reason));
             }
         }
         if tables.is_empty() {
-            return Err(error::basis("no primes".into()).during(op));
+            return Err(error::basis("no primes".into()));
         }
         let pool = Pool::default();
         Ok(Self { degree, range: 0..tables.len(), tables: tables.into(), pool })
@@ -345,11 +345,11 @@ impl Ring {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::ErrorKind;
-    use crate::error::refusal;
-    use crate::{ntt::naive, prime};
     use proptest::prelude::*;
+
+    use super::*;
+    use crate::error::{ErrorKind, refusal};
+    use crate::{ntt::naive, prime};
 
     fn ring(degree: usize, limbs: usize) -> Ring {
         Ring::new(degree, &prime::ntt_primes_around(degree, 45, limbs, &[]).unwrap()).unwrap()
@@ -410,7 +410,7 @@ mod tests {
         }
 
         #[test]
-        fn signed_coefficients_are_transformed_as_their_residues(
+        fn signed_coefficients_transform_as_their_residues(
             a in signed(16),
             shift in 1u32..64,
         ) {

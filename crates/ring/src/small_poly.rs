@@ -3,13 +3,14 @@
 
 use zeroize::Zeroizing;
 
-use crate::{
-    BaseConverter, Ntt, Poly, Ring,
-    aligned::AlignedVec,
-    backend::{self, Blocks, Layout, Piece, RowKind, Target},
-    par::{self, HEAVY},
-    rescale,
-};
+use crate::aligned::AlignedVec;
+use crate::backend::{self, Blocks, Layout, Piece, QuotientTerms, RowKind, Target};
+use crate::basis_extension::{BaseConverter, rescale};
+use crate::modulus::Modulus;
+use crate::ntt::NttTable;
+use crate::par::{self, HEAVY};
+use crate::poly::{Ntt, Poly};
+use crate::ring::Ring;
 
 /// Signed coefficients, prepared for the transform modulo any prime of a ring.
 struct Signed<'a> {
@@ -30,6 +31,32 @@ pub struct SmallProductSum<'a> {
     pub addend: &'a [i64],
     /// The multiplier of each small factor.
     pub multiples: Vec<&'a Poly<Ntt>>,
+}
+
+impl SmallProductSum<'_> {
+    /// The products modulo one prime, from the NTT of the factors. `limb` is that of the multiples.
+    fn products(&self, table: &NttTable, limb: usize, factors: &[u64], out: &mut [u64]) {
+        let multiples = self.multiples.iter().map(|multiple| multiple.limb(limb));
+        let pairs: Vec<_> = factors.chunks(table.degree()).zip(multiples).collect();
+        let (first, rest) = pairs.split_at(pairs.len().min(backend::MAX_PRODUCTS));
+        backend::sum_of_products(table, out, first);
+        for (factor, multiple) in rest {
+            backend::mul_add_assign(table, out, factor, multiple);
+        }
+    }
+
+    /// The centred remainder modulo `p` of products and addend together, less the addend. Constant
+    /// time.
+    fn remainder_less_addend(&self, p: &Modulus, products: &[u64]) -> Zeroizing<Vec<i64>> {
+        let half = (p.value() / 2) as i64;
+        let taken = products.iter().zip(self.addend).map(|(&x, &e)| {
+            let x = p.center(x);
+            // Centre x + e once more, without a branch.
+            let wraps = i64::from(x + e > half) - i64::from(x + e < -half);
+            x - wraps * p.value() as i64
+        });
+        taken.collect::<Vec<_>>().into()
+    }
 }
 
 /// Prints the shape only, since the addend is secret.
@@ -80,8 +107,8 @@ impl Ring {
         let dropped = 1..self.limbs().min(BaseConverter::MAX_SOURCES + 1);
         assert!(dropped.contains(&count), "need primes to divide by and primes to keep");
         let (n, last) = (self.degree(), self.limbs() - 1);
-        let half = (self.modulus(last).value() / 2) as i64;
-        let fits = |sum: &SmallProductSum| magnitude(sum.addend) <= half.unsigned_abs();
+        let half = self.modulus(last).value() / 2;
+        let fits = |sum: &SmallProductSum| magnitude(sum.addend) <= half;
         if count != 1 || !sums.iter().all(fits) {
             let sums = self.sums_of_small_products(factors, sums, select);
             return sums.into_iter().map(|sum| rescale(self, sum, count)).collect();
@@ -89,16 +116,6 @@ impl Ring {
         let kept = self.at_limbs(last);
         let factors = self.small_factors(factors, sums, &select);
         let p = self.modulus(last);
-        // One limb of the products, from the NTT of the factors.
-        let products = |i: usize, sum: &SmallProductSum, values: &[u64], out: &mut [u64]| {
-            let multiples = sum.multiples.iter().map(|multiple| multiple.limb(select(i)));
-            let pairs: Vec<_> = values.chunks(n).zip(multiples).collect();
-            let (first, rest) = pairs.split_at(pairs.len().min(backend::MAX_PRODUCTS));
-            backend::sum_of_products(self.table(i), out, first);
-            for (values, multiple) in rest {
-                backend::mul_add_assign(self.table(i), out, values, multiple);
-            }
-        };
         // Step 2: the products modulo the last prime p, in coefficient form. The value to subtract
         // is the centred remainder of products + addend, less the addend.
         let mut values = Zeroizing::new(self.scratch(factors.len() * n));
@@ -107,15 +124,9 @@ impl Ring {
         let taken: Vec<Zeroizing<Vec<i64>>> = sums
             .iter()
             .map(|sum| {
-                products(last, sum, &values, &mut row);
+                sum.products(self.table(last), select(last), &values, &mut row);
                 self.table(last).inverse(&mut row);
-                let taken = row.iter().zip(sum.addend).map(|(&x, &e)| {
-                    let x = p.center(x);
-                    // Centre x + e once more, without a branch.
-                    let wraps = i64::from(x + e > half) - i64::from(x + e < -half);
-                    x - wraps * p.value() as i64
-                });
-                taken.collect::<Vec<_>>().into()
+                sum.remainder_less_addend(p, &row)
             })
             .collect();
         // Step 3: for every other prime, (products - subtracted value) / p.
@@ -134,9 +145,10 @@ impl Ring {
                 let inverse = self.modulus(i).inv(self.modulus(i).reduce(p.value()));
                 let inverse = inverse.expect("distinct primes");
                 for ((limb, sum), taken) in limbs.into_iter().zip(sums).zip(&taken) {
-                    products(i, sum, values, products_row);
+                    sum.products(self.table(i), select(i), values, products_row);
                     self.write_signed(taken, i, taken_row);
-                    let terms = (&*products_row, &*taken_row, None);
+                    let (dividend, remainder) = (&*products_row, &*taken_row);
+                    let terms = QuotientTerms { dividend, remainder, addend: None };
                     backend::quotient(self.table(i), limb, terms, [inverse, 0]);
                 }
             },
@@ -218,7 +230,7 @@ impl Ring {
                 *x = (c as u64).wrapping_add(period & (c >> 63) as u64);
             }
             let mut blocks = Zeroizing::new(self.scratch(layout.len()));
-            backend::copy_to_parts(&row, &mut layout.parts_of_rows(&mut blocks)[0]);
+            backend::copy_to_bursts(&row, &mut layout.bursts_of_rows(&mut blocks)[0]);
             (period, blocks)
         });
         Signed { coefficients, blocks }
@@ -253,7 +265,7 @@ mod tests {
     use crate::prime;
 
     #[test]
-    fn sums_of_small_products_are_those_of_whole_polynomials() {
+    fn small_products_sum_as_those_of_whole_polynomials() {
         // With the second largest size some sums exceed half of the last prime, with the largest
         // size the addends do.
         for (degree, size) in

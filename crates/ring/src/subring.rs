@@ -18,16 +18,17 @@
 //! - `epsilon` is one sum over those roots, `f^-1 sum a(x)`.
 //! - `iota` copies values.
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use std::sync::Arc;
 
-use crate::{
-    Modulus, Ntt, NttTable, Poly, Result, Ring, backend,
-    backend::SubringTask,
-    error,
-    par::{self, CHEAP},
-};
+use crate::backend::{self, SubringTask};
+#[cfg(doc)]
+use crate::error::ErrorKind;
+use crate::error::{self, Result};
+use crate::modulus::Modulus;
+use crate::ntt::NttTable;
+use crate::par::{self, CHEAP};
+use crate::poly::{Ntt, Poly};
+use crate::ring::Ring;
 
 /// The maps between two degrees, for the primes at the start of both rings.
 #[derive(Debug, Clone)]
@@ -63,7 +64,6 @@ impl SubringMap {
     /// Prepares the maps for all primes of the small ring.
     ///
     /// # Errors
-    /// [`ErrorKind::Parameters`] unless the small degree divides the large one,
     /// [`ErrorKind::Shape`] unless the large ring begins with the primes of the small ring.
     pub fn new(large: &Ring, small: &Ring) -> Result<Self> {
         let limbs = small.limbs();
@@ -75,8 +75,7 @@ impl SubringMap {
         if let Some(limb) = (0..limbs).find(|&i| own(i) != Some(small.modulus(i).value())) {
             return Err(error::basis(format!(
                 "prime {limb} of the small ring is not that of the large one"
-            ))
-            .during("map to a subring"));
+            )));
         }
         // Limbs without a kernel use the general code, which needs positions and trees.
         let factor = large.degree() / small.degree();
@@ -115,11 +114,11 @@ impl SubringMap {
     pub fn split(&self, a: &Poly<Ntt>) -> Vec<Poly<Ntt>> {
         self.check(a, &self.large);
         let small = self.small.at_limbs(a.limbs());
-        let mut parts: Vec<Poly<Ntt>> = (0..self.factor).map(|_| small.uninit()).collect();
-        self.each_limb(par::by_limb(&mut parts), |i, mut parts| {
+        let mut components: Vec<Poly<Ntt>> = (0..self.factor).map(|_| small.uninit()).collect();
+        self.each_limb(par::by_limb(&mut components), |i, mut components| {
             let (table, map) = (self.large.table(i), &self.limbs[i]);
             let Some(tree) = &map.tree else {
-                let task = SubringTask::Split(a.limb(i), &mut parts, map.factor_inverse[0]);
+                let task = SubringTask::Split(a.limb(i), &mut components, map.factor_inverse[0]);
                 return backend::map_subring(table, self.factor, task);
             };
             let (q, from) = (table.modulus(), a.limb(i));
@@ -130,12 +129,12 @@ impl SubringMap {
                     *x = from[position as usize];
                 }
                 tree.merge_block(q, k, &mut block);
-                for (part, &x) in parts.iter_mut().zip(&block) {
-                    part[k] = q.mul_shoup(x, map.factor_inverse[0], map.factor_inverse[1]);
+                for (component, &x) in components.iter_mut().zip(&block) {
+                    component[k] = q.mul_shoup(x, map.factor_inverse[0], map.factor_inverse[1]);
                 }
             }
         });
-        parts
+        components
     }
 
     /// `pi^-1`: the polynomial with the given `f` components.
@@ -143,17 +142,17 @@ impl SubringMap {
     /// # Panics
     /// Unless there are `f` components with the same number of limbs, at most
     /// [`limbs`](Self::limbs).
-    pub fn join(&self, parts: &[&Poly<Ntt>]) -> Poly<Ntt> {
-        assert_eq!(parts.len(), self.factor, "need as many components as the rank");
-        let limbs = parts[0].limbs();
-        for part in parts {
-            self.check(part, &self.small);
-            assert_eq!(part.limbs(), limbs, "all components must have the same level");
+    pub fn join(&self, components: &[&Poly<Ntt>]) -> Poly<Ntt> {
+        assert_eq!(components.len(), self.factor, "need as many components as the rank");
+        let limbs = components[0].limbs();
+        for component in components {
+            self.check(component, &self.small);
+            assert_eq!(component.limbs(), limbs, "all components must have the same level");
         }
         let mut a = [self.large.at_limbs(limbs).uninit()];
         self.each_limb(par::by_limb(&mut a), |i, mut out| {
             let (table, map, out) = (self.large.table(i), &self.limbs[i], &mut *out[0]);
-            let from: Vec<&[u64]> = parts.iter().map(|part| part.limb(i)).collect();
+            let from: Vec<&[u64]> = components.iter().map(|component| component.limb(i)).collect();
             let Some(tree) = &map.tree else {
                 return backend::map_subring(table, self.factor, SubringTask::Join(&from, out));
             };
@@ -179,8 +178,8 @@ impl SubringMap {
     /// As for [`split`](Self::split).
     pub fn constant_part(&self, a: &Poly<Ntt>) -> Poly<Ntt> {
         self.check(a, &self.large);
-        let mut part = [self.small.at_limbs(a.limbs()).uninit()];
-        self.each_limb(par::by_limb(&mut part), |i, mut out| {
+        let mut component = [self.small.at_limbs(a.limbs()).uninit()];
+        self.each_limb(par::by_limb(&mut component), |i, mut out| {
             let (table, map, out) = (self.large.table(i), &self.limbs[i], &mut *out[0]);
             let [inverse, shoup] = map.factor_inverse;
             let from = a.limb(i);
@@ -195,19 +194,19 @@ impl SubringMap {
                 *x = q.mul_shoup(sum, inverse, shoup);
             }
         });
-        let [part] = part;
-        part
+        let [component] = component;
+        component
     }
 
     /// `iota`: `b(X^f)`, a copy of the values.
     ///
     /// # Panics
     /// For another degree, or for more limbs than [`limbs`](Self::limbs).
-    pub fn lift(&self, part: &Poly<Ntt>) -> Poly<Ntt> {
-        self.check(part, &self.small);
-        let mut a = [self.large.at_limbs(part.limbs()).uninit()];
+    pub fn lift(&self, component: &Poly<Ntt>) -> Poly<Ntt> {
+        self.check(component, &self.small);
+        let mut a = [self.large.at_limbs(component.limbs()).uninit()];
         self.each_limb(par::by_limb(&mut a), |i, mut out| {
-            let (table, from, out) = (self.large.table(i), part.limb(i), &mut *out[0]);
+            let (table, from, out) = (self.large.table(i), component.limb(i), &mut *out[0]);
             if self.limbs[i].tree.is_none() {
                 return backend::map_subring(table, self.factor, SubringTask::Lift(from, out));
             }
@@ -325,9 +324,10 @@ impl Tree {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ErrorKind;
-    use crate::error::refusal;
-    use crate::{Backend, Coeff, prime, sample};
+    use crate::backend::Backend;
+    use crate::error::{ErrorKind, refusal};
+    use crate::poly::Coeff;
+    use crate::{prime, sample};
 
     /// Rings of two degrees over 45-, 50- and 60-bit primes on one back end.
     fn rings(degree: usize, factor: usize, backend: Backend) -> Option<(Ring, Ring)> {
@@ -356,12 +356,12 @@ mod tests {
     fn split_coefficients(small: &Ring, a: &Poly<Coeff>, factor: usize) -> Vec<Poly<Coeff>> {
         (0..factor)
             .map(|j| {
-                let mut part = small.zero();
+                let mut component = small.zero();
                 for i in 0..small.limbs() {
                     let from = a.limb(i).iter().skip(j).step_by(factor);
-                    part.limb_mut(i).iter_mut().zip(from).for_each(|(x, &y)| *x = y);
+                    component.limb_mut(i).iter_mut().zip(from).for_each(|(x, &y)| *x = y);
                 }
-                part
+                component
             })
             .collect()
     }
@@ -382,20 +382,21 @@ mod tests {
                     let coefficients = big.inverse(a.clone());
                     let expected: Vec<_> = split_coefficients(&little, &coefficients, factor)
                         .into_iter()
-                        .map(|part| little.forward(part))
+                        .map(|component| little.forward(component))
                         .collect();
-                    let parts = map.split(&a);
-                    assert!(parts == expected, "pi: {backend:?}, {degree}, {factor}");
-                    let refs: Vec<&Poly<Ntt>> = parts.iter().collect();
+                    let components = map.split(&a);
+                    assert!(components == expected, "pi: {backend:?}, {degree}, {factor}");
+                    let refs: Vec<&Poly<Ntt>> = components.iter().collect();
                     assert!(map.join(&refs) == a, "pi^-1: {backend:?}, {degree}, {factor}");
                     let constant = map.constant_part(&a);
-                    assert!(constant == parts[0], "epsilon: {backend:?}, {degree}, {factor}");
+                    assert!(constant == components[0], "epsilon: {backend:?}, {degree}, {factor}");
                     // iota: every f-th coefficient, zeros between.
                     let lifted = big.inverse(map.lift(&constant));
-                    let part = little.inverse(constant);
+                    let component = little.inverse(constant);
                     for i in 0..limbs {
                         for (at, &x) in lifted.limb(i).iter().enumerate() {
-                            let own = at.is_multiple_of(factor).then(|| part.limb(i)[at / factor]);
+                            let own =
+                                at.is_multiple_of(factor).then(|| component.limb(i)[at / factor]);
                             assert_eq!(x, own.unwrap_or(0), "iota: {backend:?}, {factor}");
                         }
                     }
@@ -417,13 +418,13 @@ mod tests {
                         *x = if k * k % 7 < 4 { q - 1 } else { 0 };
                     });
                 }
-                let parts = map.split(&a);
-                for part in &parts {
+                let components = map.split(&a);
+                for component in &components {
                     for i in 0..3 {
-                        assert!(part.limb(i).iter().all(|&x| x < small.modulus(i).value()));
+                        assert!(component.limb(i).iter().all(|&x| x < small.modulus(i).value()));
                     }
                 }
-                assert!(map.join(&parts.iter().collect::<Vec<_>>()) == a, "{backend:?}");
+                assert!(map.join(&components.iter().collect::<Vec<_>>()) == a, "{backend:?}");
             }
         }
     }

@@ -1,7 +1,9 @@
 //! The product that rotates an accumulator by a secret ternary coefficient: the inner loop of blind
 //! rotation.
 
-use crate::{MonomialTable, NttTable, backend};
+use crate::backend;
+use crate::monomial::MonomialTable;
+use crate::ntt::NttTable;
 
 impl MonomialTable {
     /// Writes row `row` of `rows` into a key for [`ternary_product`](Self::ternary_product).
@@ -63,11 +65,17 @@ impl MonomialTable {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::{Backend, Modulus, Ntt, Poly, Ring, prime, sample};
+    use std::sync::Arc;
+
     use rand::SeedableRng;
     use rand_chacha::ChaCha20Rng;
-    use std::sync::Arc;
+
+    use super::*;
+    use crate::backend::Backend;
+    use crate::modulus::Modulus;
+    use crate::poly::{Ntt, Poly};
+    use crate::ring::Ring;
+    use crate::{prime, sample};
 
     /// One ring for each back end that runs here.
     fn rings(degree: usize, bits: u32) -> Vec<Ring> {
@@ -87,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn ternary_product_is_its_definition_on_every_back_end() {
+    fn ternary_product_is_its_definition_on_all_back_ends() {
         let mut rng = ChaCha20Rng::seed_from_u64(1);
         for (degree, bits) in [(8, 30), (64, 45), (128, 28), (256, 46), (512, 50), (128, 61)] {
             for ring in rings(degree, bits) {

@@ -1,11 +1,15 @@
 //! Gadgets and values for the tests of this crate.
 
-use crate::{Domain, HybridGadget, NttTable, Poly, Ring, packed_poly, prime};
+use crate::gadget::HybridGadget;
+use crate::ntt::NttTable;
+use crate::poly::{Domain, Poly};
+use crate::ring::Ring;
+use crate::{packed_poly, prime};
 
 /// The largest prime that is at most `most`.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-pub(crate) fn prime_up_to(most: u64) -> crate::Modulus {
-    (0..).find_map(|k| crate::Modulus::new(most - k).ok()).unwrap()
+pub(crate) fn prime_up_to(most: u64) -> crate::modulus::Modulus {
+    (0..).find_map(|k| crate::modulus::Modulus::new(most - k).ok()).unwrap()
 }
 
 /// A chain of primes around powers of two, given by `(bits, count)`, with `special` primes below a

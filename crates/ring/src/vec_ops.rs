@@ -3,7 +3,10 @@
 //! Slices have `N` words unless stated otherwise, with residues in `[0, q)`. [`crate::Ring`] has
 //! the same operations on whole polynomials.
 
-use crate::{DigitGadget, Modulus, NttTable, backend};
+use crate::backend;
+use crate::gadget::DigitGadget;
+use crate::modulus::Modulus;
+use crate::ntt::NttTable;
 
 impl NttTable {
     /// `a += b`.
@@ -58,7 +61,7 @@ impl NttTable {
         self.check_limbs(acc, a);
         self.check_limbs(a, b);
         assert!(w < self.modulus().value(), "the constant must be below q");
-        backend::add_scaled_difference(self, acc, (a, b), p, w);
+        backend::add_scaled_difference(self, acc, a, b, p, w);
     }
 
     /// `out = a mod q` for residues of another prime, centred first: `a` in `[0, p)` represents the
@@ -100,10 +103,11 @@ impl NttTable {
 
 #[cfg(test)]
 mod tests {
-    use crate::{NttTable, prime};
+    use crate::ntt::NttTable;
+    use crate::prime;
 
     #[test]
-    fn parts_of_a_sum_of_products_are_the_parts_of_the_whole() {
+    fn parts_of_product_sums_are_parts_of_the_whole() {
         for bits in [30, 49, 60] {
             let q = prime::ntt_primes_below(128, bits, 1, &[]).unwrap()[0];
             let table = NttTable::new(128, q).unwrap();

@@ -7,11 +7,11 @@
 
 use std::ops::Range;
 
-use crate::{
-    Ntt, NttTable, Poly, Ring,
-    backend::{self, Term},
-    par::{self, HEAVY},
-};
+use crate::backend::{self, Term};
+use crate::ntt::NttTable;
+use crate::par::{self, HEAVY};
+use crate::poly::{Ntt, Poly};
+use crate::ring::Ring;
 
 /// Words of a piece of the sums: the pieces of sixteen polynomials stay in the first-level cache
 /// until all sums have read them.
@@ -62,6 +62,12 @@ impl<T> Factor<'_, T> {
     }
 }
 
+/// Positions of one limb, whose bounds are multiples of 64.
+pub(crate) struct LimbRange {
+    pub(crate) limb: usize,
+    pub(crate) range: Range<usize>,
+}
+
 /// Sums in batches whose written factors fit the buffer.
 pub(crate) struct Batches<'s, 'a, T> {
     sums: &'s [Vec<Weighted<'a, T>>],
@@ -90,19 +96,18 @@ impl<'s, 'a, T> Batches<'s, 'a, T> {
         sizes.max().unwrap_or(0)
     }
 
-    /// All sums at the positions `at` of limb `i`, whose bounds are multiples of 64. `rows` and
-    /// `targets` are by row or sum, then column. `write(x, first, words)` writes a factor from
-    /// position `first` on.
+    /// All sums at the positions `at`. `rows` and `targets` are by row or sum, then column.
+    /// `write(x, first, words)` writes a factor from position `first` on.
     pub(crate) fn sum(
         &self,
         table: &NttTable,
-        (i, at): (usize, Range<usize>),
+        at: LimbRange,
         rows: &[&[u64]],
         targets: &mut [&mut [u64]],
         buffer: &mut [u64],
         write: impl Fn(&T, usize, &mut [u64]),
     ) {
-        let columns = self.columns;
+        let (columns, LimbRange { limb, range: at }) = (self.columns, at);
         for batch in &self.batches {
             let sums = &self.sums[batch.clone()];
             // Step 1: the factors of the batch.
@@ -112,7 +117,7 @@ impl<'s, 'a, T> Batches<'s, 'a, T> {
                     std::mem::take(&mut free).split_at_mut(term.factor.written(at.len()));
                 free = rest;
                 match &term.factor {
-                    Factor::Stored(poly) => return &poly.limb(i)[at.clone()],
+                    Factor::Stored(poly) => return &poly.limb(limb)[at.clone()],
                     Factor::Written(x) | Factor::ByTile(x) => write(x, at.start, words),
                 }
                 words
@@ -193,11 +198,11 @@ impl Ring {
             || self.scratch(batches.buffer(words)),
             |buffer, task, mut targets| {
                 let (i, first) = (task / shares, task % shares * words);
-                let at = first..first + words;
-                let rows = rows.iter().flatten().map(|poly| &poly.limb(i)[at.clone()]);
+                let at = LimbRange { limb: i, range: first..first + words };
+                let rows = rows.iter().flatten().map(|poly| &poly.limb(i)[at.range.clone()]);
                 let rows: Vec<&[u64]> = rows.collect();
                 let write = |x: &T, first, words: &mut [u64]| write(x, i, first, words);
-                batches.sum(self.table(i), (i, at), &rows, &mut targets, buffer, write);
+                batches.sum(self.table(i), at, &rows, &mut targets, buffer, write);
             },
         );
         let mut results = results.into_iter();

@@ -4,8 +4,6 @@
 //! any format. A form is untrusted: [`Wire::from_form`] checks it against parameters that the
 //! reader already has, before memory for it is allocated.
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use std::{borrow::Cow, fmt, marker::PhantomData};
 
 use serde::{
@@ -14,7 +12,14 @@ use serde::{
     ser,
 };
 
-use crate::{Domain, Modulus, PackedPoly, Poly, Result, Ring, error, par};
+#[cfg(doc)]
+use crate::error::ErrorKind;
+use crate::error::{self, Result};
+use crate::modulus::Modulus;
+use crate::packed_poly::PackedPoly;
+use crate::par;
+use crate::poly::{Domain, Poly};
+use crate::ring::Ring;
 
 pub(crate) mod bits;
 mod fingerprint;
@@ -43,9 +48,6 @@ pub trait Wire: Sized {
     type Error;
 
     /// The serialized form of the object.
-    ///
-    /// # Errors
-    /// If the object does not belong to these parameters.
     fn to_form(&self, params: &Self::Params) -> std::result::Result<Self::Form<'_>, Self::Error>;
 
     /// Reads the object. Sizes, ranges and every residue are checked against the parameters.
@@ -148,9 +150,8 @@ impl<'a> Packed<'a> {
     /// Unpacks `count` words below `q`.
     ///
     /// # Errors
-    /// [`ErrorKind::Bytes`] unless the number of bytes is exact, before memory is allocated;
-    /// [`ErrorKind::Bytes`] for a word that is not below `q`; [`ErrorKind::Bytes`] for nonzero
-    /// unused bits.
+    /// [`ErrorKind::Bytes`] for a wrong length, before memory is allocated, for a word that is not
+    /// below `q`, and for nonzero unused bits.
     pub fn unpack_words(&self, q: &Modulus, count: usize) -> Result<Vec<u64>> {
         // The length is checked before memory is allocated.
         self.check(Self::words_len(q, count))?;
@@ -160,9 +161,6 @@ impl<'a> Packed<'a> {
     }
 
     /// Unpacks `count` polynomials with all limbs of `ring`.
-    ///
-    /// # Errors
-    /// As [`unpack_words`](Self::unpack_words).
     pub fn unpack_polys<D: Domain>(&self, ring: &Ring, count: usize) -> Result<Vec<Poly<D>>> {
         // The length is checked before memory is allocated.
         self.check(Self::polys_len(ring, count))?;
@@ -176,9 +174,6 @@ impl<'a> Packed<'a> {
 
     /// Unpacks limbs of words, each limb with its own limit. A caller that allocates memory for
     /// them [checks](Self::check) the length first.
-    ///
-    /// # Errors
-    /// As [`unpack_words`](Self::unpack_words).
     pub fn unpack_limbs<'w, L: Into<Limit>>(
         &self,
         limbs: impl Iterator<Item = (L, &'w mut [u64])>,
@@ -214,9 +209,6 @@ impl<'a> Packed<'a> {
 
     /// `Err` unless there are exactly `needed` bytes. Call it before allocating memory for the
     /// content.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Bytes`].
     pub fn check(&self, needed: usize) -> Result<()> {
         match self.0.len() {
             found if found == needed => Ok(()),
@@ -278,13 +270,13 @@ impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for Items<T, MOST
 
 #[cfg(test)]
 mod tests {
-    use crate::ErrorKind;
-    use crate::error::refusal;
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha20Rng;
 
     use super::*;
-    use crate::{Coeff, Ntt, prime};
+    use crate::error::{ErrorKind, refusal};
+    use crate::poly::{Coeff, Ntt};
+    use crate::prime;
 
     /// The definition: bit `j` of word `i` is bit `i bits + j` of the bytes.
     fn packed_by_bits(words: &[u64], bits: usize) -> Vec<u8> {
@@ -384,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_bounded_and_take_memory_for_what_is_there() {
+    fn lists_are_bounded_and_allocate_only_what_is_there() {
         use serde::de::value::{Error, SeqDeserializer};
         let read = |items: &[u64]| {
             List::<u64, 3>::deserialize(SeqDeserializer::<_, Error>::new(items.iter().copied()))
@@ -436,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_lengths_and_words_that_are_no_residues_are_refused() {
+    fn wrong_lengths_and_unreduced_words_are_refused() {
         let q = Modulus::new(257).unwrap();
         let packed = Packed::words(&q, &[256; 40]);
         for count in [0, 39, 41, usize::MAX / 2, usize::MAX] {

@@ -1,6 +1,6 @@
 //! Objects as bytes, and the changes that hostile peers could make.
 
-use bellerophon_ring::wire::Wire;
+use bellerophon_ring::{Error, wire::Wire};
 use bincode::serde::{borrow_decode_from_slice, encode_to_vec};
 
 /// The encoding of all forms.
@@ -55,4 +55,26 @@ pub fn survives<T: Wire>(params: &T::Params, bytes: &[u8], step: usize, at: &[us
             check(set(bytes, place, &value.to_le_bytes()[..len]), place);
         }
     }
+}
+
+/// Reads what was written and writes the same bytes again. Truncated bytes are refused; with any of
+/// the first `head` bytes changed, the bytes are refused or give another object.
+#[track_caller]
+pub fn comes_back<T: Wire<Error = Error>>(params: &T::Params, object: &T, head: usize) -> T {
+    let bytes = write(params, object);
+    let back: T = read(params, &bytes).expect("a form").unwrap();
+    assert!(write(params, &back) == bytes, "{}", T::NAME);
+    for cut in [0, 1, bytes.len() / 2, bytes.len() - 1] {
+        assert!(!matches!(read::<T>(params, &bytes[..cut]), Some(Ok(_))), "{} at {cut}", T::NAME);
+    }
+    for at in 0..bytes.len().min(head) {
+        for flip in [1, 0x80, 0xff] {
+            let mut changed = bytes.clone();
+            changed[at] ^= flip;
+            if let Some(Ok(other)) = read::<T>(params, &changed) {
+                assert!(write(params, &other) != bytes, "{} at {at}", T::NAME);
+            }
+        }
+    }
+    back
 }

@@ -4,8 +4,9 @@
 //! cargo run --release --manifest-path fuzz/Cargo.toml --bin replay -- --seconds 5
 //! ```
 //!
-//! Prints a line for each target: how many inputs were tried, refused and accepted, and the most that
-//! one took. The first fault ends the program with status 1; its input is written to `--found`.
+//! Prints a line for each target: how many inputs were tried, refused and accepted, and the most
+//! that one took. The first fault ends the program with status 1; its input is written to
+//! `--found`.
 
 use std::{
     fs,
@@ -54,8 +55,8 @@ struct Arguments {
     /// Where the input of a fault is written.
     #[arg(long, default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/found"))]
     found: PathBuf,
-    /// Takes larger parameters, where memory is all in the objects, and the objects made here in place
-    /// of the corpus.
+    /// Takes larger parameters, where memory is all in the objects, and the objects made here in
+    /// place of the corpus.
     #[arg(long)]
     wide: bool,
     /// Writes the valid objects of every target to this folder, and ends.

@@ -6,13 +6,15 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bellerophon::ckks::{
-    Interval, Metadata,
-    noise_flooding::NoiseBound,
-    polynomial::Monomial,
-    simulator::{SimCiphertext, Simulator},
+use bellerophon::{Dense, Engine, ProgramBounds, Progress, mlwe::Security, prelude::*};
+use bellerophon::{
+    circuits::polynomial::Monomial,
+    ckks::{
+        Interval, Metadata,
+        noise_flooding::NoiseBound,
+        simulator::{SimCiphertext, Simulator},
+    },
 };
-use bellerophon::{Engine, ProgramBounds, Progress, mlwe::Security, prelude::*};
 
 /// A program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -183,8 +185,8 @@ impl Program {
     }
 
     /// Runs the program, and calls `watch` before every step to ask whether to continue. A step is
-    /// a rotation, up to three products, or the look-up of a few values. The metadata of the result
-    /// state [`results`](Self::results) and nothing else, whatever the metadata of `x`.
+    /// a rotation, a polynomial, or the look-up of a few values. The metadata of the result state
+    /// [`results`](Self::results) and nothing else, whatever the metadata of `x`.
     pub fn run(
         self,
         server: &Evaluator,
@@ -225,7 +227,7 @@ impl Program {
                     false => Stopped::Failed(e),
                 })
             }
-            _ => self.arithmetic(&**server, x, |done, total| watch("arithmetic", done, total)),
+            _ => self.arithmetic(server, x, |done, total| watch("arithmetic", done, total)),
         }
     }
 
@@ -245,11 +247,8 @@ impl Program {
                 Ok(a.add(&a.square(x)?, x)?)
             }
             Self::Polynomial => {
-                step(0, 2)?;
-                let polynomial = Monomial::new(&POLYNOMIAL)?;
-                let powers = a.power_basis(x, &[&polynomial])?;
-                step(1, 2)?;
-                Ok(a.monomial_in(&powers, &polynomial, None)?)
+                step(0, 1)?;
+                Ok(a.monomial(x, &Monomial::new(&POLYNOMIAL)?, None)?)
             }
             Self::Mean => {
                 let meta = a.metadata(x).meta;
@@ -336,8 +335,8 @@ pub const PARAMETERS: [&str; 8] = [
     Preset::Functions.name(),
     Preset::FunctionsFine.name(),
     Preset::FunctionsPrecise.name(),
-    Preset::FunctionsDense.name(),
-    Preset::FunctionsFineDense.name(),
-    Preset::FunctionsPreciseDense.name(),
+    Preset::Dense(Dense::Functions).name(),
+    Preset::Dense(Dense::FunctionsFine).name(),
+    Preset::Dense(Dense::FunctionsPrecise).name(),
     Preset::ToyInsecure.name(),
 ];

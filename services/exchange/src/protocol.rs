@@ -251,8 +251,8 @@ impl Code {
             Self::LengthRequired => "declare the length of the body in Content-Length",
             Self::TooLarge => "more bytes, primes or memory than the server accepts",
             Self::NotComputable => {
-                "the program cannot run on this ciphertext with these keys: its level, its range or \
-                 a missing key"
+                "the program cannot run on this ciphertext with these keys: its level, its range \
+                 or a missing key"
             }
             Self::QueueFull => "as many jobs of this client wait or run as the server allows",
             Self::TooManyRequests => {
@@ -263,7 +263,8 @@ impl Code {
             Self::Crashed => "the server failed while it ran this job",
             Self::Lost => "the disk of the server has lost a part of the job: encrypt it again",
             Self::StorageFull => {
-                "no storage is left for this client, or on the server: fetch results and delete them"
+                "no storage is left for this client, or on the server: fetch results and delete \
+                 them"
             }
             Self::TooManyClients => {
                 "the server has no place for another client without an invitation"
@@ -394,7 +395,12 @@ pub struct Bounds {
     pub job_seconds: u64,
 
     /// Bytes that are kept for one client without a quota of its own
-    #[arg(long = "client-storage", value_name = "BYTES", default_value = "8G", value_parser = parse_bytes)]
+    #[arg(
+        long = "client-storage",
+        value_name = "BYTES",
+        default_value = "8G",
+        value_parser = parse_bytes
+    )]
     pub stored_bytes: u64,
 
     /// Requests of one client at the same time

@@ -2,7 +2,7 @@
 
 use bellerophon::format::{Header, kind};
 use bellerophon::ring::wire::Wire;
-use bellerophon::{lwe, mlwe, repack};
+use bellerophon::{lookup, lwe, mlwe};
 
 use crate::cost;
 use crate::protocol::{Code, Hash, Refusal};
@@ -14,8 +14,8 @@ const KEYS: [u16; 6] = [
     mlwe::RelinKeys::KIND,
     lwe::wire::kind::KEY_SWITCH_KEY,
     lwe::wire::kind::ROTATION_PART,
-    repack::wire::kind::REPACK_KEY,
-    repack::wire::kind::RING_BRIDGE_KEYS,
+    lookup::wire::kind::REPACK_KEY,
+    lookup::wire::kind::RING_BRIDGE_KEYS,
 ];
 
 /// The largest number of keys of a set: ten times what the programs use.

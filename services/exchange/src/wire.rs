@@ -99,7 +99,7 @@ pub fn ciphertext(params: &Params, bytes: &[u8]) -> Result<Ciphertext, Refusal> 
             let x = fresh.expand(params.ckks())?;
             Ok::<_, bellerophon::Error>(states_noise(params, &x)?.then_some(x))
         }
-        Provided::KIND => Ok(Some(format::from_bytes::<Provided>(params, bytes)?.into())),
+        <Provided>::KIND => Ok(Some(format::from_bytes::<Provided>(params, bytes)?.into())),
         // Any other type is refused with its name.
         _ => Ok(Some(format::from_bytes::<Published>(params, bytes)?.into())),
     };

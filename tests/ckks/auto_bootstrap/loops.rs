@@ -1,6 +1,10 @@
 //! Loops that bootstrap, with and without a stated range.
 
 use super::*;
+use bellerophon::ckks::Vectors;
+use bellerophon_circuits::CircuitOps;
+use bellerophon_circuits::bootstrap::EvaluatorExt;
+use bellerophon_circuits::bootstrap::SimulatorExt;
 
 /// `1 - 0.7 x^2`, which contracts to 0.678 but has derivatives up to 1.4 over `[-1, 1]`.
 fn step<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
@@ -25,15 +29,15 @@ fn rms(found: &[f64], expected: &[f64]) -> f64 {
 /// the exact program is counted over all steps, until it has no bound.
 #[test]
 fn ten_thousand_steps_with_a_stated_range_on_a_shadow() {
-    let shadow = shadow().with_auto_bootstrap().unwrap();
-    let mut x = shadow.encrypt(&wave(), span(&wave()), 5).unwrap();
+    let simulator = simulator().with_auto_bootstrap().unwrap();
+    let mut x = simulator.encrypt(&wave(), span(&wave()), 5).unwrap();
     let (mut last, mut unbounded) = (0.0, None);
     for i in 0..10_000 {
-        let next = step(&shadow, &x).unwrap();
+        let next = step(&simulator, &x).unwrap();
         let (noise, excess) = (next.metadata().noise(), next.metadata().excess());
         assert!(excess > 2f64.powi(-40) && excess < 2f64.powi(-26), "step {i}: {excess:e}");
         assert!(noise >= last, "step {i}: {noise:e} after {last:e}");
-        x = shadow.assume_range_with_padding(next, unit());
+        x = simulator.assume_range_with_padding(next, unit());
         assert_eq!((x.metadata().noise(), x.metadata().excess()), (noise, 0.0));
         last = noise;
         if noise.is_infinite() {
@@ -42,7 +46,7 @@ fn ten_thousand_steps_with_a_stated_range_on_a_shadow() {
     }
     // A factor of at most 1.4 a step as long as the error is small.
     assert!(unbounded.is_some_and(|i| i > 30 && i < 200), "{unbounded:?}");
-    let report = shadow.report();
+    let report = simulator.report();
     assert!(report.failure.is_none() && report.bootstraps > 5_000, "{report}");
     let estimate = x.metadata().estimate(&PARAMS, -20.0);
     assert!(estimate.to_string().contains("error of a slot unbounded"), "{estimate}");
@@ -52,10 +56,10 @@ fn ten_thousand_steps_with_a_stated_range_on_a_shadow() {
 /// Padding, of which the statement does not speak, follows the same map.
 #[test]
 fn loops_with_padding_run_without_end() {
-    let shadow = shadow().with_auto_bootstrap().unwrap();
-    let mut x = shadow.encrypt(&wave()[1..], span(&wave()[1..]), 5).unwrap();
+    let simulator = simulator().with_auto_bootstrap().unwrap();
+    let mut x = simulator.encrypt(&wave()[1..], span(&wave()[1..]), 5).unwrap();
     for i in 0..1_000 {
-        x = shadow.assume_range(step(&shadow, &x).unwrap(), unit());
+        x = simulator.assume_range(step(&simulator, &x).unwrap(), unit());
         let metadata = x.metadata();
         assert!(metadata.excess() < 2f64.powi(-8), "step {i}: {:e}", metadata.excess());
         assert!(metadata.meta.bounds.slots().bound() < 1.02, "step {i}");
@@ -67,21 +71,21 @@ fn loops_with_padding_run_without_end() {
 /// clears it, and the statement on the values alone suffices.
 #[test]
 fn padding_that_leaves_its_range_is_cleared() {
-    let shadow = shadow().with_auto_bootstrap().unwrap();
-    let mut x = shadow.encrypt(&wave()[1..], span(&wave()[1..]), 5).unwrap();
+    let simulator = simulator().with_auto_bootstrap().unwrap();
+    let mut x = simulator.encrypt(&wave()[1..], span(&wave()[1..]), 5).unwrap();
     for i in 0..200 {
-        let y = shadow.mul_scalar(&shadow.square(&x).unwrap(), -2.0).unwrap();
-        x = shadow.assume_range(shadow.add_scalar(&y, 1.0).unwrap(), unit());
+        let y = simulator.mul_scalar(&simulator.square(&x).unwrap(), -2.0).unwrap();
+        x = simulator.assume_range(simulator.add_scalar(&y, 1.0).unwrap(), unit());
         let padding = x.metadata().meta.bounds.padding;
         assert!(padding.bound() < 1e3, "step {i}: {padding:?}");
     }
 }
 
-/// A dozen steps of the loop on ciphertexts: as its shadow says, bootstrapped on the way, and
+/// A dozen steps of the loop on ciphertexts: as its simulator says, bootstrapped on the way, and
 /// within the predicted error of the exact program.
 #[test]
 fn a_dozen_real_steps_with_a_stated_range() {
-    let plain = shadow().with_auto_bootstrap().unwrap();
+    let plain = simulator().with_auto_bootstrap().unwrap();
     let steps = |x: &SimCiphertext| (0..12).try_fold(x.clone(), |x, _| stated(&plain, &x));
     let expected = steps(&plain.encrypt(&wave(), span(&wave()), 5).unwrap()).unwrap();
     let (world, eval) = world(plain.report().keys);
@@ -176,14 +180,14 @@ fn steep<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
 /// wrap, and until then every result is what it says.
 #[test]
 fn loops_without_a_stated_range_are_refused_in_time() {
-    type Program<A> = fn(&A, &<A as CkksOps>::Ciphertext) -> Result<<A as CkksOps>::Ciphertext>;
+    type Program<A> = fn(&A, &<A as Vectors>::Ciphertext) -> Result<<A as Vectors>::Ciphertext>;
     let square: Program<Simulator> = |a, x| a.square(x);
     for (least, most, program) in
         [(25, 200, step as Program<Simulator>), (20, 40, square), (5, 20, steep)]
     {
-        let shadow = shadow().with_auto_bootstrap().unwrap();
-        let mut x = shadow.encrypt(&unit_ends(), span(&unit_ends()), 5).unwrap();
-        let refused = (0..1000).find_map(|i| match program(&shadow, &x) {
+        let simulator = simulator().with_auto_bootstrap().unwrap();
+        let mut x = simulator.encrypt(&unit_ends(), span(&unit_ends()), 5).unwrap();
+        let refused = (0..1000).find_map(|i| match program(&simulator, &x) {
             Ok(y) => {
                 x = y;
                 None

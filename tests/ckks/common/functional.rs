@@ -1,7 +1,7 @@
 //! A client and a server that bootstraps functionally, on a toy ring.
 
-use bellerophon_ckks::bootstrap::BootstrapKeys;
-use bellerophon_ckks::fbt::{FbtSpec, FunctionalBootstrapper, IntVec, PairedVec};
+use bellerophon_circuits::bootstrap::{BootstrapKeys, EvaluatorExt, SimulatorExt};
+use bellerophon_circuits::fbt::{EncoderExt, FbtSpec, FunctionalBootstrapper, IntVec, PairedVec};
 use bellerophon_ckks::simulator::Simulator;
 use bellerophon_ckks::{
     Encoder, Evaluator, Interval, Params, ParamsSpec, SecretKind, Security, encrypt,
@@ -57,7 +57,7 @@ impl Functional {
         x.decrypt(&self.world.params, &self.world.secret, -40.0).unwrap()
     }
 
-    pub fn shadow(&self) -> Simulator {
+    pub fn simulator(&self) -> Simulator {
         Simulator::new(&self.world.params).with_functional(self.bootstrapper.clone()).unwrap()
     }
 }

@@ -1,13 +1,13 @@
 //! Small insecure parameter sets and comparisons for the tests of the CKKS crate, here and
-//! in `crates/ckks/src/tests`.
+//! in `crates/circuits/src/tests`.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 pub mod functional;
 
-use bellerophon_ckks::eval_mod::Mod1Spec;
+use bellerophon_circuits::eval_mod::Mod1Spec;
 use bellerophon_ckks::{
-    Ciphertext, Complex64, Encoder, EvaluationKeys, Evaluator, Interval, KeyLevels, LevelGroup,
-    ModulusChain, Params, ParamsSpec, SecretKey, Security, SlotValue, decrypt, encrypt,
+    Ciphertext, CkksOps, Complex64, Encoder, EvaluationKeys, Evaluator, Interval, KeyLevels,
+    LevelGroup, ModulusChain, Params, ParamsSpec, SecretKey, Security, SlotValue, decrypt, encrypt,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -158,4 +158,15 @@ pub fn max_error(found: &[f64], expected: &[f64]) -> f64 {
 pub fn rotated<T: Copy>(values: &[T], step: i64) -> Vec<T> {
     let n = values.len() as i64;
     (0..n).map(|j| values[(j + step).rem_euclid(n) as usize]).collect()
+}
+
+/// `c x` at the scale of `x` times `scale`, not rescaled: `c` is rounded to a multiple of
+/// `1 / scale`.
+pub fn mul_scalar_no_rescale<A: CkksOps>(
+    a: &A,
+    x: &A::Ciphertext,
+    c: f64,
+    scale: f64,
+) -> bellerophon_ckks::Result<A::Ciphertext> {
+    a.reinterpret_scale(a.mul_integer(x, (c * scale).round() as i64)?, 1.0 / scale)
 }

@@ -26,9 +26,9 @@ fn quantiles_of_all_data() {
         for n in SIZES {
             for values in data(&world, n) {
                 for q in [0.0, 0.1, 0.5, 0.77, 1.0] {
-                    let shadow = shadow();
-                    let x = on_shadow(&shadow, &values);
-                    let found = comparator.quantile(&shadow, &x, q).unwrap().reals();
+                    let simulator = simulator();
+                    let x = on_shadow(&simulator, &values);
+                    let found = comparator.quantile(&simulator, &x, q).unwrap().reals();
                     assert!(common::max_error(&found, &vec![found[0]; n]) < 1e-9);
                     nearest = nearest.max(check_quantile(comparator, &values, q, found[0]));
                 }
@@ -42,28 +42,28 @@ fn quantiles_of_all_data() {
 fn counts_as_its_shadow() {
     let (world, eval) = world(OrderTask::Count { slots: SLOTS }.keys(BOOTSTRAPPER.output_level()));
     let values = [0.25, -0.5, 0.75, 0.75, 0.0, 0.3, 1.0, 0.1, -0.1, 0.5, -0.2];
-    let (shadow, x) = (shadow(), encrypt(&world, &values));
-    let v = on_shadow(&shadow, &values);
+    let (simulator, x) = (simulator(), encrypt(&world, &values));
+    let v = on_shadow(&simulator, &values);
     let median = COARSE.median(&eval, &x).unwrap();
-    let expected = COARSE.median(&shadow, &v).unwrap();
-    let found = agree(&world, &median, &expected, &shadow);
+    let expected = COARSE.median(&simulator, &v).unwrap();
+    let found = agree(&world, &median, &expected, &simulator);
     check_quantile(&COARSE, &values, 0.5, found[0]);
     // Of the median, as it is.
     let rank = FINE.rank(&eval, &x, &median).unwrap();
-    let found = agree(&world, &rank, &FINE.rank(&shadow, &v, &expected).unwrap(), &shadow);
+    let found = agree(&world, &rank, &FINE.rank(&simulator, &v, &expected).unwrap(), &simulator);
     assert!((found[0] - 5.0).abs() < 1.0, "{found:?}");
     // No value is within the margin, and one is equal.
     for (threshold, expected) in [(-0.3, 1.0), (0.05, 4.0), (0.25, 5.5), (-0.5, 0.5)] {
         let found = FINE.count_below(&eval, &x, threshold).unwrap();
-        let shadowed = FINE.count_below(&shadow, &v, threshold).unwrap();
-        let found = agree(&world, &found, &shadowed, &shadow);
+        let shadowed = FINE.count_below(&simulator, &v, threshold).unwrap();
+        let found = agree(&world, &found, &shadowed, &simulator);
         let bound = 11.0 * FINE.error(OrderTask::Count { slots: SLOTS }) + 1e-4;
         assert!(found.len() == 11 && (found[3] - expected).abs() <= bound, "{found:?}");
     }
     let edges = [-0.5, -0.3, 0.05, 0.4, 1.0];
     let found = FINE.histogram(&eval, &x, &edges).unwrap();
-    let shadowed = FINE.histogram(&shadow, &v, &edges).unwrap();
-    let found = agree(&world, &found, &shadowed, &shadow);
+    let shadowed = FINE.histogram(&simulator, &v, &edges).unwrap();
+    let found = agree(&world, &found, &shadowed, &simulator);
     let bound = 22.0 * FINE.error(OrderTask::Count { slots: SLOTS }) + 1e-4;
     assert!(common::max_error(&found, &[1.0, 3.0, 3.0, 4.0]) <= bound, "{found:?}");
 }
@@ -74,15 +74,15 @@ const DRAWS: usize = 6;
 
 #[cfg(feature = "long-tests")]
 #[test]
-fn a_median_without_a_decision_has_the_predicted_noise() {
+fn undecided_medians_have_the_predicted_noise() {
     let (world, eval) = world(OrderTask::Count { slots: SLOTS }.keys(BOOTSTRAPPER.output_level()));
-    let shadow = shadow();
+    let simulator = simulator();
     // Values in equal distances on either side of the middle: the noise of the counts is all that
     // decides.
     let halves = [-0.25, 0.75, 0.0, 0.5];
-    let expected_half = FINE.median(&shadow, &on_shadow(&shadow, &halves)).unwrap();
-    // The result is a single number, in all slots with one error: the root mean square of independent
-    // draws is near the prediction, where a single draw may be near zero.
+    let expected_half = FINE.median(&simulator, &on_shadow(&simulator, &halves)).unwrap();
+    // The result is a single number, in all slots with one error: the root mean square of
+    // independent draws is near the prediction, where a single draw may be near zero.
     let (mut squares, mut deviation) = (0.0, 0.0);
     for _ in 0..DRAWS {
         let undecided = FINE.median(&eval, &encrypt(&world, &halves)).unwrap();
@@ -118,9 +118,9 @@ fn histograms_count_every_value_once() {
                 ],
             ];
             for edges in cases {
-                let shadow = shadow();
-                let x = on_shadow(&shadow, &values);
-                let found = FINE.histogram(&shadow, &x, edges).unwrap().reals();
+                let simulator = simulator();
+                let x = on_shadow(&simulator, &values);
+                let found = FINE.histogram(&simulator, &x, edges).unwrap().reals();
                 let bins = edges.len() - 1;
                 assert_eq!(found.len(), bins);
                 for (i, found) in found.iter().enumerate() {
@@ -150,8 +150,9 @@ fn histograms_count_every_value_once() {
         }
     }
     // A value on an edge: half in either bin, which is the bound.
-    let shadow = shadow();
-    let found = FINE.histogram(&shadow, &on_shadow(&shadow, &[0.25]), &[-0.5, 0.25, 1.0]).unwrap();
+    let simulator = simulator();
+    let found =
+        FINE.histogram(&simulator, &on_shadow(&simulator, &[0.25]), &[-0.5, 0.25, 1.0]).unwrap();
     assert!(common::max_error(&found.reals(), &[0.5, 0.5]) < 1e-9);
 }
 
@@ -172,23 +173,23 @@ fn counts_of_integers_are_exact() {
         values.iter().for_each(|v| assert!((v - v.round()).abs() < 0.25, "{values:?}"));
         values.iter().map(|v| v.round()).collect::<Vec<_>>()
     };
-    let shadow = shadow();
+    let simulator = simulator();
     let whole = Interval::real(0.0, 128.0).unwrap();
     let level = BOOTSTRAPPER.output_level();
-    let x = shadow.encrypt(&data, whole, level).unwrap();
+    let x = simulator.encrypt(&data, whole, level).unwrap();
     for (edges, expected) in cases {
-        let found = fine.histogram(&shadow, &x, edges).unwrap();
+        let found = fine.histogram(&simulator, &x, edges).unwrap();
         assert_eq!(rounded(found.reals()), expected, "{edges:?}");
     }
     for threshold in [0.5, 1.0, 40.0, 40.5, 41.0, 60.0, 128.0] {
         let expected = data.iter().filter(|v| **v < threshold).count() as f64;
-        let found = fine.count_below(&shadow, &x, threshold).unwrap();
+        let found = fine.count_below(&simulator, &x, threshold).unwrap();
         assert_eq!(rounded(found.reals()), [expected; 11], "{threshold}");
     }
     for value in data {
         let expected = data.iter().filter(|v| **v < value).count() as f64;
-        let alone = shadow.encrypt(&[value], whole, level).unwrap();
-        let found = fine.rank(&shadow, &x, &alone).unwrap();
+        let alone = simulator.encrypt(&[value], whole, level).unwrap();
+        let found = fine.rank(&simulator, &x, &alone).unwrap();
         assert_eq!(rounded(found.reals()), [expected; 11], "{value}");
     }
 
@@ -202,27 +203,27 @@ fn counts_of_integers_are_exact() {
     let found: Vec<f64> = world.decrypt(&fine.histogram(&eval, &x, edges).unwrap());
     assert_eq!(rounded(found), expected);
     // Without the statement, those at an edge count one half in both bins.
-    let halves = shadow.encrypt(&data, whole, level).unwrap();
-    let found = FINE.histogram(&shadow, &halves, edges).unwrap().reals();
+    let halves = simulator.encrypt(&data, whole, level).unwrap();
+    let found = FINE.histogram(&simulator, &halves, edges).unwrap().reals();
     assert!(common::max_error(&found, &[2.5, 5.0, 3.5]) < 0.1, "{found:?}");
 }
 
 #[test]
 fn integers_that_are_not_told_apart_are_refused() {
-    let shadow = shadow();
+    let simulator = simulator();
     let within = |hi: f64, len: usize| {
         let range = Interval::real(0.0, hi).unwrap();
-        shadow.encrypt(&vec![1.0; len], range, BOOTSTRAPPER.output_level()).unwrap()
+        simulator.encrypt(&vec![1.0; len], range, BOOTSTRAPPER.output_level()).unwrap()
     };
     let coarse = COARSE.clone().of_integers();
     // The margin of 1/16 tells integers up to 7 apart.
-    let found = coarse.histogram(&shadow, &within(7.0, 4), &[0.0, 2.0, 7.0]).unwrap();
+    let found = coarse.histogram(&simulator, &within(7.0, 4), &[0.0, 2.0, 7.0]).unwrap();
     assert!(common::max_error(&found.reals(), &[4.0, 0.0]) < 0.25);
     let (x, value) = (within(8.0, 4), within(8.0, 1));
     for error in [
-        coarse.histogram(&shadow, &x, &[0.0, 2.0, 8.0]).unwrap_err(),
-        coarse.count_below(&shadow, &x, 2.0).unwrap_err(),
-        coarse.rank(&shadow, &x, &value).unwrap_err(),
+        coarse.histogram(&simulator, &x, &[0.0, 2.0, 8.0]).unwrap_err(),
+        coarse.count_below(&simulator, &x, 2.0).unwrap_err(),
+        coarse.rank(&simulator, &x, &value).unwrap_err(),
     ] {
         assert!(
             error.is(&ErrorKind::Accuracy { log2_reached: None }, "approximation of"),
@@ -237,6 +238,6 @@ fn integers_that_are_not_told_apart_are_refused() {
     let sign = Sign::of_degrees(1.0, 0.25, &[3, 3]).unwrap();
     assert!(sign.error() > 1.0 / 64.0, "{sign}");
     let rough = Comparator::of(sign).unwrap().of_integers();
-    let error = rough.count_below(&shadow, &within(1.0, 16), 1.0).unwrap_err();
+    let error = rough.count_below(&simulator, &within(1.0, 16), 1.0).unwrap_err();
     assert!(error.to_string().contains("an error up to 1.56"), "{error}");
 }

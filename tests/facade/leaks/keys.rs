@@ -5,16 +5,17 @@
 use std::sync::Arc;
 
 use bellerophon::{
-    ckks::{
-        RankBootstrap, RankConversion, RankReduction, ReducingKeys, RingSwitch,
+    circuits::{
         bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper},
+        rank_bootstrap::RankBootstrap,
     },
+    ckks::{RankConversion, RankReduction, ReducingKeys, RingSwitch},
+    lookup::{RingBridge, RingBridgeKeys, RingBridgeSpec, SeededRepackKey},
     lwe::{SeededKeySwitchKey, SeededLookupKeys},
     mlwe::{
         self, GaloisKey, KeySwitchKey, ModRaiseKey, RankReduceKey, RelinKeys, RelinStrategy,
         RingConversion, RingSwitchKeys,
     },
-    repack::{RingBridge, RingBridgeKeys, RingBridgeSpec, SeededRepackKey},
 };
 
 use super::*;
@@ -99,7 +100,7 @@ fn keys_of_a_lattice_tell_their_shape_alone() {
 }
 
 #[test]
-fn keys_of_ranks_and_bootstraps_tell_their_shape_alone() {
+fn rank_and_bootstrap_keys_tell_their_shape_alone() {
     let (large, module, small) = (set(128, 1), set(64, 2), set(64, 1));
     let both = (large.clone(), module.clone());
     keys_tell_nothing("rank conversion", large.lattice(), &both, |secret, rng| {
@@ -131,7 +132,7 @@ fn keys_of_ranks_and_bootstraps_tell_their_shape_alone() {
     keys_tell_nothing("keys to bootstrap a rank", small.lattice(), &both, |secret, rng| {
         RankBootstrap::generate(&small, secret, bootstrapper.clone(), rng).unwrap()
     });
-    covers("keys_of_ranks_and_bootstraps_tell_their_shape_alone");
+    covers("rank_and_bootstrap_keys_tell_their_shape_alone");
 }
 
 #[test]
@@ -183,7 +184,7 @@ fn keys_of_tables_tell_their_shape_alone() {
 
 /// The bytes of a set, of a list and of one key after the other.
 #[test]
-fn sets_of_keys_tell_the_identity_of_their_client_alone() {
+fn key_sets_tell_the_identity_of_their_client_alone() {
     let params = Params::new(ParamsSpec::arithmetic("tiny", slots())).unwrap();
     let needs = Needs::new().multiply().rotate([1, 3]).conjugate().rotate_any();
     let clients: Vec<ClientKey> = (0..=FEW as u64)
@@ -198,7 +199,7 @@ fn sets_of_keys_tell_the_identity_of_their_client_alone() {
         hide(&mut bytes, clients[pair].id());
         bytes
     });
-    covers("sets_of_keys_tell_the_identity_of_their_client_alone");
+    covers("key_sets_tell_the_identity_of_their_client_alone");
 }
 
 /// Zeros in place of the hashes of a set of keys: at the end of each envelope, and of all of them.

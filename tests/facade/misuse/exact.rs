@@ -3,11 +3,9 @@
 use bellerophon::{
     ClientKey, Evaluator, IntTable, Modulo, Needs, Paired, PairedVec, PeriodicFunction, Preset,
     PublicKey,
-    ckks::{
-        self, CkksOps,
-        fbt::{FbtInput, Integers},
-    },
+    circuits::fbt::{FbtInput, Integers},
 };
+use bellerophon_circuits::CircuitOps;
 
 use super::{Record, rng, stranger};
 use crate::common::{Party, party};
@@ -129,10 +127,11 @@ fn of_integers(record: &mut Record, client: &ClientKey, server: &Evaluator, bare
     refused!(record, "complex values", Integers::from_reals(on, complex, 4));
     let params = party(Preset::ToyInsecure, &Needs::new(), 1);
     refused!(record, "no tables", Evaluator::publish_integers(&params.server, x));
+    refused!(record, "modulus 4", Evaluator::admit_integers(server, x, 4, 0.0..=15.0));
 }
 
 fn of_functions(record: &mut Record, client: &ClientKey, server: &Evaluator, bare: &Evaluator) {
-    let ops: (&ckks::Evaluator, &ckks::Evaluator) = (server, bare);
+    let ops = (server, bare);
     let table = IntTable::real(16, |k| k as f64).unwrap();
     let (f, scale) = (table.function(), client.params().ckks().scale());
     let other = IntTable::real(4, |k| k as f64).unwrap();
@@ -143,7 +142,7 @@ fn of_functions(record: &mut Record, client: &ClientKey, server: &Evaluator, bar
     let (x, foreign, spent) =
         (&of(client, top), &of(&stranger(client.params()), top), &of(client, 1));
     let input = |x: &PairedVec| FbtInput { range: *x.range(), both: x.is_both() };
-    let calls: [(&str, &ckks::Evaluator, &PairedVec, &[&PeriodicFunction]); 5] = [
+    let calls: [(&str, &Evaluator, &PairedVec, &[&PeriodicFunction]); 5] = [
         ("another key", ops.0, foreign, &[f]),
         ("no keys", ops.1, x, &[f]),
         ("no levels", ops.0, spent, &[f]),
@@ -151,13 +150,13 @@ fn of_functions(record: &mut Record, client: &ClientKey, server: &Evaluator, bar
         ("different periods", ops.0, x, &[f, other.function()]),
     ];
     for (why, on, x, functions) in calls {
-        refused!(record, why, CkksOps::functions_of(on, x, functions));
+        refused!(record, why, CircuitOps::functions_of(on, x, functions));
         let scaled: Vec<_> = functions.iter().map(|&f| (f, scale)).collect();
         let inner = x.inner();
-        refused!(record, why, CkksOps::functional_bootstrap(on, inner, input(x), &scaled));
+        refused!(record, why, CircuitOps::functional_bootstrap(on, inner, input(x), &scaled));
     }
     for bad in [f64::NAN, 0.0, -1.0, f64::INFINITY] {
         let (why, f) = (format!("the scale {bad}"), &[(f, bad)]);
-        refused!(record, why, CkksOps::functional_bootstrap(ops.0, x.inner(), input(x), f));
+        refused!(record, why, CircuitOps::functional_bootstrap(ops.0, x.inner(), input(x), f));
     }
 }

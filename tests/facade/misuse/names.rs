@@ -6,7 +6,9 @@ use std::{collections::BTreeSet, fs, path::Path, sync::LazyLock};
 static NAMES: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
     let mut names = BTreeSet::new();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    for folder in ["bellerophon", "ckks", "lwe", "mlwe", "pir", "repack", "ring"] {
+    for folder in
+        ["bellerophon", "circuits", "ckks", "lookup", "lwe", "mlwe", "pir", "repack", "ring"]
+    {
         collect(&root.join(folder).join("src"), &mut names);
     }
     names

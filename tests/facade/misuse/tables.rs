@@ -2,9 +2,9 @@
 
 use bellerophon::{
     Accuracy, ClientKey, Engine, Evaluator, MapRequest, Needs, Params, Preset,
-    ckks::approx::Known,
+    circuits::approx::Known,
+    lookup::Layout,
     lwe::{Headroom, LweVec},
-    repack::Layout,
 };
 
 use super::{BAD, Record, World, stranger, world};

@@ -1,7 +1,7 @@
 //! Functions by their engines, and functions of several values by tables.
 
 use bellerophon::lwe::{self, Headroom, Order};
-use bellerophon::{Engine, OrderFunction, prelude::*, repack};
+use bellerophon::{Engine, OrderFunction, lookup, prelude::*};
 
 use super::{Bench, LONG};
 
@@ -37,7 +37,7 @@ impl Bench<'_> {
         let slots = (2 * x.meta().slots).min(s.params().ckks().max_slots());
         let step = slots / x.meta().slots;
         let positions: Vec<usize> = (0..n).map(|i| step * i + step - 1).collect();
-        let layout = repack::Layout::new(slots, &positions).unwrap();
+        let layout = lookup::Layout::new(slots, &positions).unwrap();
         self.slots("pack_in", COARSE, s.pack_in(&wide, &layout, 1), |i| {
             (i % step == step - 1).then(|| values.get(i / step).copied()).flatten()
         });

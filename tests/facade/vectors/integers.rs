@@ -1,12 +1,9 @@
 //! Stored encrypted integers, paired vectors and functional bootstrapping.
 
-use bellerophon::ckks::{
-    Interval,
-    fbt::{
-        FbtSpec, IntVec, PairedVec, ProvidedIntegers, PublishedIntegers, PublishedPaired,
-        SeededIntVec, SeededPairedVec,
-    },
-    wire::FbtForm,
+use bellerophon::{
+    circuits::fbt::{FbtSpec, IntVec, PairedVec, SeededIntVec, SeededPairedVec},
+    circuits::wire::FbtForm,
+    ckks::{Interval, Provided, Published},
 };
 
 use super::{Reader, again, close, key_set, stored};
@@ -18,9 +15,9 @@ pub const TYPES: [(&str, usize, Reader); 8] = [
     ("fresh_paired", 2, |s, b| again::<SeededPairedVec, _>(&s.params, b)),
     ("integers", 2, |s, b| again::<IntVec, _>(&s.params, b)),
     ("paired", 2, |s, b| again::<PairedVec, _>(&s.params, b)),
-    ("provided_integers", 2, |s, b| again::<ProvidedIntegers, _>(&s.params, b)),
-    ("published_integers", 2, |s, b| again::<PublishedIntegers, _>(&s.params, b)),
-    ("published_paired", 2, |s, b| again::<PublishedPaired, _>(&s.params, b)),
+    ("provided_integers", 2, |s, b| again::<Provided<IntVec>, _>(&s.params, b)),
+    ("published_integers", 2, |s, b| again::<Published<IntVec>, _>(&s.params, b)),
+    ("published_paired", 2, |s, b| again::<Published<PairedVec>, _>(&s.params, b)),
 ];
 
 fn span(lo: f64, hi: f64) -> Interval {
@@ -50,7 +47,7 @@ fn integers_and_paired_vectors_hold_what_they_held() {
         for x in [&whole, &fresh.expand(slots).unwrap()] {
             assert_eq!((x.range().lo(), x.range().hi()), (0.0, 3.0));
         }
-        let published: PublishedPaired =
+        let published: Published<PairedVec> =
             stored.read(params, &format!("published_paired/{file}.bin"));
         of(published.as_ref());
         let range = published.as_ref().range();
@@ -63,12 +60,12 @@ fn integers_and_paired_vectors_hold_what_they_held() {
         let fresh: SeededIntVec = stored.read(params, &format!("fresh_integers/{file}.bin"));
         let fresh = fresh.expand(slots).unwrap();
         assert_eq!((read(&fresh), fresh.values().range()), (integers.clone(), &span(0.0, 3.0)));
-        let published: PublishedIntegers =
+        let published: Published<IntVec> =
             stored.read(params, &format!("published_integers/{file}.bin"));
-        assert_eq!((published.log2_failure(), published.as_ref().modulus()), (-128.0, 4));
+        assert_eq!((published.statement().log2_failure, published.as_ref().modulus()), (-128.0, 4));
         assert_eq!(read(published.as_ref()), integers);
 
-        let provided: ProvidedIntegers =
+        let provided: Provided<IntVec> =
             stored.read(params, &format!("provided_integers/{file}.bin"));
         assert_eq!((provided.modulus(), provided.values().range()), (4, &span(0.0, 3.0)));
         assert_eq!(read(&provided), integers);

@@ -6,6 +6,7 @@ use bellerophon::{
     bfv,
     ckks::{self, SeededCiphertext},
     format::{SecretBytes, from_bytes},
+    lookup::{RingBridge, RingBridgeKeys, RingBridgeSpec, SeededRepackKey},
     lwe::{
         self, BlindRotationKey, Encoding, Engine, LookupKeys, LweVec, NtruRotation, NtruSpec,
         OutputEncoding, PublishedValues, RgswGadget, RotationPart, SeededBlindRotationKey,
@@ -13,7 +14,6 @@ use bellerophon::{
     },
     mlwe::{KeyId, SecretKind, Security},
     pir::{Client, EncryptedFunction, Function, Pending, Query, Response, Server, ServerKeys},
-    repack::{RingBridge, RingBridgeKeys, RingBridgeSpec, SeededRepackKey},
     ring::wire::SecretWire,
 };
 use zeroize::Zeroizing;
@@ -160,7 +160,8 @@ fn values_and_tables_do_what_they_did() {
 fn looks_up(params: &lwe::Params, keys: &LookupKeys, secret: &lwe::SecretKey) {
     let encoding = Encoding::new(0.0, 32.0).unwrap();
     let values = [-4.0, 4.0, 3.5];
-    let values = LweVec::encrypt(params, (secret, KEY), &values, encoding, -4.0..=4.0, &mut rng());
+    let range = -4.0..=4.0;
+    let values = LweVec::encrypt(params, secret, KEY, &values, encoding, range, &mut rng());
     let output = OutputEncoding::Encoding(Encoding::new(0.0, 16.0).unwrap());
     let step = |x: f64| if x < 0.0 { -2.0 } else { 2.0 };
     // So small a table has no room for a guard band that keeps out more.

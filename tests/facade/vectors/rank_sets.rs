@@ -3,10 +3,8 @@
 use std::sync::Arc;
 
 use bellerophon::{
-    ckks::{
-        self, LevelGroup, ModulusChain,
-        bootstrap::{BootstrapSpec, Bootstrapper},
-    },
+    circuits::bootstrap::{BootstrapSpec, Bootstrapper},
+    ckks::{self, LevelGroup, ModulusChain},
     mlwe::{self, SecretKey, Security},
 };
 use rand::SeedableRng;

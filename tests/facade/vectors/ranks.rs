@@ -1,9 +1,10 @@
 //! Keys between ranks and rings, and requests for keys.
 
 use bellerophon::{
+    circuits::rank_bootstrap::RankBootstrap,
     ckks::{
-        self, Encoder, Interval, KeyLevels, RankBootstrap, RankConversion, RankReduction,
-        ReducingEvaluator, ReducingKeys, RingSwitch,
+        self, Encoder, Interval, KeyLevels, RankConversion, RankReduction, ReducingEvaluator,
+        ReducingKeys, RingSwitch,
     },
     mlwe::{RingConversion, RingSwitchKeys, SecretKey},
     prelude::*,

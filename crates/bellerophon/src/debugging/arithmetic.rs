@@ -2,18 +2,18 @@
 
 use std::ops::Range;
 
-use bellerophon_ckks::{
-    CkksOps, Complex64, ComposedOps, SlotValue,
+use bellerophon_circuits::CircuitOps;
+use bellerophon_circuits::{
     approx::{Accuracy, Approximation, Function, Sign},
-    debugging::Watched,
     lintrans::LinearTransform,
     polynomial::{Monomial, Polynomial},
 };
+use bellerophon_ckks::{CkksOps, Complex64, ComposedOps, SlotValue, debugging::Watched};
+use bellerophon_ring::Result;
 
 use super::Debugger;
 #[cfg(doc)]
-use crate::Evaluator;
-use crate::Result;
+use crate::evaluator::Evaluator;
 
 /// # Operations on slots
 /// Each has the meaning, the errors and the range of the evaluator's operation of its name.
@@ -170,72 +170,71 @@ impl Debugger<'_> {
 
     /// As [`Evaluator::transform`].
     pub fn transform(&self, x: &Watched, m: &LinearTransform) -> Result<Watched> {
-        self.stated(CkksOps::transform(&*self.steps, x, m))
+        self.stated(CircuitOps::transform(&*self.steps, x, m))
     }
 
     /// As [`Evaluator::polynomial`].
     pub fn polynomial(&self, x: &Watched, p: &Polynomial, scale: Option<f64>) -> Result<Watched> {
-        self.stated(CkksOps::polynomial(&*self.steps, x, p, scale))
+        self.stated(CircuitOps::polynomial(&*self.steps, x, p, scale))
     }
 
     /// As [`Evaluator::polynomials`].
     pub fn polynomials(
         &self,
         x: &Watched,
-        polynomials: &[&Polynomial],
-        scale: Option<f64>,
+        polynomials: &[(&Polynomial, Option<f64>)],
     ) -> Result<Vec<Watched>> {
-        self.all_stated(ComposedOps::polynomials(&*self.steps, x, polynomials, scale))
+        self.all_stated(CircuitOps::polynomials(&*self.steps, x, polynomials))
     }
 
     /// As [`Evaluator::monomial`].
     pub fn monomial(&self, x: &Watched, p: &Monomial, scale: Option<f64>) -> Result<Watched> {
-        self.stated(ComposedOps::monomial(&*self.steps, x, p, scale))
+        self.stated(CircuitOps::monomial(&*self.steps, x, p, scale))
     }
 
     /// As [`Evaluator::apply`].
     pub fn apply(&self, x: &Watched, f: &Approximation) -> Result<Watched> {
-        self.stated(ComposedOps::apply(&*self.steps, x, f))
+        self.stated(CircuitOps::apply(&*self.steps, x, f))
     }
 
     /// As [`Evaluator::function`].
     pub fn function(&self, x: &Watched, f: &Function, accuracy: Accuracy) -> Result<Watched> {
-        self.stated(ComposedOps::function(&*self.steps, x, f, accuracy))
+        self.stated(CircuitOps::function(&*self.steps, x, f, accuracy))
     }
 
     /// As [`Evaluator::sign`].
     pub fn sign(&self, x: &Watched, sign: &Sign) -> Result<Watched> {
-        self.stated(ComposedOps::sign(&*self.steps, x, sign))
+        self.stated(CircuitOps::sign(&*self.steps, x, sign))
     }
 
     /// As [`Evaluator::step`].
     pub fn step(&self, x: &Watched, sign: &Sign) -> Result<Watched> {
-        self.stated(ComposedOps::step(&*self.steps, x, sign))
+        self.stated(CircuitOps::step(&*self.steps, x, sign))
     }
 
     /// As [`Evaluator::greater`].
     pub fn greater(&self, x: &Watched, y: &Watched, sign: &Sign) -> Result<Watched> {
-        self.stated(ComposedOps::greater(&*self.steps, x, y, sign))
+        self.stated(CircuitOps::greater(&*self.steps, x, y, sign))
     }
 
     /// As [`Evaluator::max`].
     pub fn max(&self, x: &Watched, y: &Watched, sign: &Sign) -> Result<Watched> {
-        self.stated(ComposedOps::max(&*self.steps, x, y, sign))
+        self.stated(CircuitOps::max(&*self.steps, x, y, sign))
     }
 
     /// As [`Evaluator::min`].
     pub fn min(&self, x: &Watched, y: &Watched, sign: &Sign) -> Result<Watched> {
-        self.stated(ComposedOps::min(&*self.steps, x, y, sign))
+        self.stated(CircuitOps::min(&*self.steps, x, y, sign))
     }
 
     /// As [`Evaluator::abs`].
     pub fn abs(&self, x: &Watched, sign: &Sign) -> Result<Watched> {
-        self.stated(ComposedOps::abs(&*self.steps, x, sign))
+        self.stated(CircuitOps::abs(&*self.steps, x, sign))
     }
 
     /// As [`Evaluator::relu`].
     pub fn relu(&self, x: &Watched, sign: &Sign) -> Result<Watched> {
-        self.stated(ComposedOps::relu(&*self.steps, x, sign))
+        self.stated(CircuitOps::relu(&*self.steps, x, sign))
     }
 
     /// As [`Evaluator::drop_to_level`].
@@ -245,11 +244,11 @@ impl Debugger<'_> {
 
     /// As [`Evaluator::bootstrap`].
     pub fn bootstrap(&self, x: &Watched) -> Result<Watched> {
-        self.stated(CkksOps::bootstrap(&*self.steps, x))
+        self.stated(CircuitOps::bootstrap(&*self.steps, x))
     }
 
     /// As [`Evaluator::bootstrap_iterated`].
     pub fn bootstrap_iterated(&self, x: &Watched, rounds: usize) -> Result<Watched> {
-        self.stated(CkksOps::bootstrap_iterated(&*self.steps, x, rounds))
+        self.stated(CircuitOps::bootstrap_iterated(&*self.steps, x, rounds))
     }
 }

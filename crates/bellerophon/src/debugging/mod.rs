@@ -5,32 +5,26 @@ mod arithmetic;
 use std::{fmt, ops::RangeInclusive, sync::Arc};
 
 use bellerophon_ckks::{
-    self as ckks, Complex64,
-    debugging::{Debugger as Steps, Watched},
+    self as ckks, Ciphertext, Complex64, SlotValue,
+    debugging::{Debugger as Steps, Report, Watched},
 };
+use bellerophon_lookup::planner::MapRequest;
+use bellerophon_ring::{Result, error::operation};
 
-use crate::{ClientKey, During, Evaluator, MapRequest, Result};
+use crate::client::ClientKey;
+use crate::evaluator::Evaluator;
 
 /// Runs the programs of a server under the secret key: every operation is a step, which is
 /// decrypted and checked ([`ckks::debugging`]). [`ClientKey::debugger`] makes it.
 ///
-/// It has the operations on slots of the [`Evaluator`], on [`Watched`] vectors. As the evaluator,
-/// it dereferences to the debugger of [`ckks`], which starts vectors ([`watch`](Steps::watch)), has
-/// the [`report`](Steps::report), and runs programs over [`CkksOps`](ckks::CkksOps) as
-/// `&*debugger`. What it does not have runs on the evaluator, and
-/// [`watch_decrypted`](Steps::watch_decrypted) checks the result. Clones share the report.
+/// It has the operations on slots of the [`Evaluator`], on [`Watched`] vectors, which
+/// [`watch`](Self::watch) starts. Programs over [`CkksOps`](ckks::CkksOps) run on
+/// [`steps`](Self::steps). What it does not have runs on the evaluator, and
+/// [`watch_decrypted`](Self::watch_decrypted) checks the result. Clones share the report.
 #[derive(Clone)]
 pub struct Debugger<'a> {
     steps: Arc<Steps<'a>>,
     server: Evaluator,
-}
-
-impl<'a> std::ops::Deref for Debugger<'a> {
-    type Target = Steps<'a>;
-
-    fn deref(&self) -> &Steps<'a> {
-        &self.steps
-    }
 }
 
 impl ClientKey {
@@ -61,38 +55,50 @@ impl ClientKey {
     /// # Ok(())
     /// # }
     /// ```
-    ///
-    /// # Errors
-    /// For the evaluator of another client.
     pub fn debugger<'a>(&'a self, server: &'a Evaluator) -> Result<Debugger<'a>> {
-        let steps = Steps::new(server, &self.slots).during("debugger")?;
-        Ok(Debugger { steps: Arc::new(steps), server: server.clone() })
+        operation("debugger", || {
+            let steps = Steps::new(&server.arithmetic, &self.slots)?;
+            Ok(Debugger { steps: Arc::new(steps), server: server.clone() })
+        })
+    }
+}
+
+impl<'a> Debugger<'a> {
+    /// The debugger of the slots, which runs programs over [`CkksOps`](ckks::CkksOps).
+    pub fn steps(&self) -> &Steps<'a> {
+        &self.steps
+    }
+
+    /// As [`Steps::watch`].
+    pub fn watch<T: SlotValue>(&self, x: Ciphertext, values: &[T]) -> Result<Watched> {
+        self.steps.watch(x, values)
+    }
+
+    /// As [`Steps::watch_decrypted`].
+    pub fn watch_decrypted(&self, x: Ciphertext) -> Result<Watched> {
+        self.steps.watch_decrypted(x)
+    }
+
+    /// As [`Steps::report`].
+    pub fn report(&self) -> Report {
+        self.steps.report()
     }
 }
 
 impl Debugger<'_> {
     /// As [`Evaluator::keep_within`]. A statement is a step, where it changes a range.
-    ///
-    /// # Errors
-    /// As [`Evaluator::keep_within`].
     pub fn keep_within(mut self, range: RangeInclusive<f64>) -> Result<Self> {
         self.server = self.server.keep_within(range)?;
         Ok(self)
     }
 
     /// As [`Evaluator::map`], in one step.
-    ///
-    /// # Errors
-    /// As [`Evaluator::map`].
     pub fn map(&self, x: &Watched, f: impl Fn(f64) -> f64) -> Result<Watched> {
         self.map_with(x, &MapRequest::new(f))
     }
 
     /// As [`Evaluator::map_with`], in one step and one for each automatic bootstrap. The engines
     /// are those for which the evaluator has keys; the exact values are those of the function.
-    ///
-    /// # Errors
-    /// As [`Evaluator::map_with`].
     pub fn map_with(&self, x: &Watched, request: &MapRequest<'_>) -> Result<Watched> {
         // The function is called on the stated range alone, as by the evaluator.
         let range = x.ciphertext().range();
@@ -106,16 +112,10 @@ impl Debugger<'_> {
     }
 
     /// As [`Evaluator::assume_range`].
-    ///
-    /// # Errors
-    /// As [`Evaluator::assume_range`].
     pub fn assume_range(&self, x: &Watched, range: RangeInclusive<f64>) -> Result<Watched> {
         self.statement("assume_range", x, |server| server.assume_range(x.ciphertext(), range))
     }
 
-    /// As [`Evaluator::assume_noise`].
-    ///
-    /// # Errors
     /// As [`Evaluator::assume_noise`].
     pub fn assume_noise(&self, x: &Watched, deviation: f64) -> Result<Watched> {
         ckks::CkksOps::assume_noise(&*self.steps, x.clone(), deviation)
@@ -126,7 +126,7 @@ impl Debugger<'_> {
         &self,
         operation: &'static str,
         x: &Watched,
-        state: impl FnOnce(&Evaluator) -> Result<ckks::Ciphertext>,
+        state: impl FnOnce(&Evaluator) -> Result<Ciphertext>,
     ) -> Result<Watched> {
         let exact: &[Complex64] = x.exact();
         self.steps.perform(operation, exact, |_| state(&self.server))

@@ -4,8 +4,7 @@
 //! and byte strings follow their length in 8 bytes, an enumeration its variant number in 4 bytes,
 //! an option a byte. Byte strings are borrowed, not copied.
 
-use crate::Error;
-use crate::error;
+use bellerophon_ring::{Error, Result};
 use bincode::{
     config::Configuration,
     enc::write::SizeWriter,
@@ -13,7 +12,7 @@ use bincode::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::Result;
+use crate::error;
 
 type Fixed = Configuration<bincode::config::LittleEndian, bincode::config::Fixint>;
 

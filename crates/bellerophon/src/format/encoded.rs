@@ -3,13 +3,13 @@
 use std::{fmt, marker::PhantomData};
 
 use bellerophon_ring::wire::Wire;
+use bellerophon_ring::{Error, Result};
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{self, SeqAccess, Visitor},
 };
 
 use super::{Context, from_bytes, hex, to_bytes};
-use crate::{Error, Result};
 
 /// An object as the bytes of its envelope, for structs that derive `Serialize` and `Deserialize`.
 ///
@@ -52,17 +52,11 @@ where
     Error: From<T::Error>,
 {
     /// Writes an object.
-    ///
-    /// # Errors
-    /// If the object has other parameters.
     pub fn new(params: &impl Context<T::Params>, object: &T) -> Result<Self> {
         Ok(Self::from(to_bytes(params, object)?))
     }
 
     /// Checks the bytes and reads the object.
-    ///
-    /// # Errors
-    /// As [`format::from_bytes`](super::from_bytes).
     pub fn decode(&self, params: &impl Context<T::Params>) -> Result<T> {
         from_bytes(params, &self.bytes)
     }

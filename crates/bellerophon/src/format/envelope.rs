@@ -1,15 +1,13 @@
 //! The envelope: header, object, hash.
 
-#[cfg(doc)]
-use crate::ErrorKind;
-use crate::error;
 use std::io::Read;
 
+use bellerophon_ring::Result;
 use bellerophon_ring::wire::Fingerprint;
 use serde::Serialize;
 
 use super::{ContentHash, codec};
-use crate::Result;
+use crate::error;
 
 /// The first bytes of every object.
 const MAGIC: [u8; 8] = *b"BELLEROP";
@@ -50,9 +48,6 @@ impl Header {
 
     /// Reads the header from the first [`LEN`](Self::LEN) bytes of an envelope, so that a program
     /// knows what it is about to receive.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Bytes`].
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         // Magic word and version first: the rest means something only in this format.
         let whole = bytes.first_chunk::<{ Self::LEN }>().filter(|head| head[..8] == MAGIC);

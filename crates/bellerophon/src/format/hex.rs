@@ -1,10 +1,11 @@
 //! Bytes as hexadecimal digits.
 
-use crate::error;
 use std::str::FromStr;
 
+use bellerophon_ring::Result;
+
 use super::ContentHash;
-use crate::Result;
+use crate::error;
 
 /// Two digits for each byte.
 pub(super) fn encode(bytes: &[u8]) -> String {
@@ -24,7 +25,7 @@ pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
 
 /// Parses 64 hexadecimal digits.
 impl FromStr for ContentHash {
-    type Err = crate::Error;
+    type Err = bellerophon_ring::Error;
 
     fn from_str(digits: &str) -> Result<Self> {
         let bytes = decode(digits).and_then(|bytes| bytes.try_into().ok());

@@ -4,9 +4,6 @@
 //! the packed form of more than one envelope. The last envelope is followed by 32 bytes: the BLAKE3
 //! hash of the hashes of all envelopes, the list first. This hash names the set.
 
-#[cfg(doc)]
-use crate::ErrorKind;
-use crate::error;
 use std::{
     io::{Read, Write},
     path::Path,
@@ -14,6 +11,7 @@ use std::{
 };
 
 use bellerophon_ckks as ckks;
+use bellerophon_lookup::{BridgePath, LinearKeys, RingBridgeKeys, SeededRepackKey, TableKeys};
 use bellerophon_lwe::{
     self as lwe, BlindRotationKey, LookupKeys, RotationPart, SeededBlindRotationKey,
 };
@@ -21,16 +19,16 @@ use bellerophon_mlwe::{
     self as mlwe, GaloisKey, GaloisKeys, KeyId, KeyIdent, RankHoistedKeys, RelinKeys,
     wire::HoistedKey,
 };
-use bellerophon_repack::{
-    RingBridgeKeys, SeededRepackKey,
-    lookup::{BridgePath, LinearKeys, TableKeys},
-};
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
 use bellerophon_ring::wire::{Fingerprint, Fingerprinted, List, Wire};
+use bellerophon_ring::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use super::{ContentHash, Header, codec, envelope, kind, kinds, store};
-
-use crate::{During, Error, EvaluationKeys, Params, Result};
+use crate::error;
+use crate::keys::EvaluationKeys;
+use crate::params::Params;
 
 /// The largest number of keys in a set.
 const MOST_KEYS: usize = 4096;
@@ -96,7 +94,6 @@ impl EvaluationKeys {
     /// about 200 bytes per key.
     ///
     /// # Errors
-    /// Those of the writer, and of the file of [`open`](Self::open) for keys that are still there;
     /// [`ErrorKind::Argument`](crate::ErrorKind::Argument) for a repacking key that is made of
     /// rotations.
     pub fn write_to(&self, writer: &mut impl Write) -> Result<ContentHash> {
@@ -107,61 +104,64 @@ impl EvaluationKeys {
         let header = Header::new(kind::KEY_LIST, self.params().fingerprint());
         out.send(envelope::seal(header, &list)?)?;
         // Step 2: every key in its order.
+        list.parts.0.into_iter().try_for_each(|part| self.write_part(&mut out, part))?;
+        // Step 3: the hash of the hashes.
+        out.finish()
+    }
+
+    /// Writes one key of the list.
+    fn write_part<W: Write>(&self, out: &mut Sender<'_, W>, part: Part) -> Result<()> {
         let (slots, lattice) = (self.params.ckks(), self.params.ckks().lattice());
-        let galois = self.arithmetic.galois_keys();
-        for part in list.parts.0 {
-            match part {
-                Part::Relinearization => {
-                    out.some(slots.relin_strategy(), self.arithmetic.relinearization_keys())?;
+        match part {
+            Part::Relinearization => {
+                out.some(slots.relin_strategy(), self.arithmetic.relinearization_keys())?;
+            }
+            Part::Galois(exponent, _) => {
+                let key = self.arithmetic.galois_keys().get(exponent as usize)?;
+                out.object(lattice, &*key)?;
+            }
+            Part::Hoisted => {
+                if let Some(keys) = self.arithmetic.hoisted_keys() {
+                    let (raised, down) = (keys.raised().clone(), keys.down().clone());
+                    out.object(lattice, &HoistedKey { raised, down })?;
                 }
-                Part::Galois(exponent, _) => {
-                    let key = galois.get(exponent as usize).during("write keys")?;
-                    out.object(lattice, &*key)?;
+            }
+            Part::HoistedGalois(exponent) => {
+                if let Some(keys) = self.arithmetic.hoisted_keys() {
+                    let key = keys.galois().get(exponent as usize)?;
+                    out.object(keys.raised(), &*key)?;
                 }
-                Part::Hoisted => {
-                    if let Some(keys) = self.arithmetic.hoisted_keys() {
-                        let (raised, down) = (keys.raised().clone(), keys.down().clone());
-                        out.object(lattice, &HoistedKey { raised, down })?;
+            }
+            Part::Bootstrap => {
+                out.some(self.params.bootstrapper()?.raising(), self.bootstrap.as_ref())?
+            }
+            Part::Tables(..) => {
+                if let Some(tables) = &self.lookups.tables {
+                    let (lattice, keys) = (&tables.lwe_params, &tables.lookup);
+                    for part in keys.rotation.parts(lattice, COORDINATES)? {
+                        out.object(lattice, &part)?;
                     }
+                    out.object(lattice, &keys.switch.compress())?;
                 }
-                Part::HoistedGalois(exponent) => {
-                    if let Some(keys) = self.arithmetic.hoisted_keys() {
-                        let key = keys.galois().get(exponent as usize).during("write keys")?;
-                        out.object(keys.raised(), &*key)?;
-                    }
+            }
+            // The bootstrapping keys of the list are these keys.
+            Part::Functional if self.bootstraps_share_keys() => {}
+            Part::Functional => {
+                out.some(self.params.functional()?.raising(), self.functional.as_ref())?
+            }
+            Part::RingBridge => {
+                if let Some(bridge) = self.params.lookups()?.ring() {
+                    out.some(bridge, self.lookups.ring.as_deref())?;
                 }
-                Part::Bootstrap => {
-                    out.some(self.params.bootstrapper()?.raising(), self.bootstrap.as_ref())?
-                }
-                Part::Tables(..) => {
-                    if let Some(tables) = &self.lookups.tables {
-                        let (lattice, keys) = (&tables.lwe_params, &tables.lookup);
-                        for part in keys.rotation.parts(lattice, COORDINATES)? {
-                            out.object(lattice, &part)?;
-                        }
-                        out.object(lattice, &keys.switch.compress())?;
-                    }
-                }
-                // The bootstrapping keys of the list are these keys.
-                Part::Functional if self.bootstraps_share_keys() => {}
-                Part::Functional => {
-                    out.some(self.params.functional()?.raising(), self.functional.as_ref())?
-                }
-                Part::RingBridge => {
-                    if let Some(bridge) = self.params.lookups()?.ring() {
-                        out.some(bridge, self.lookups.ring.as_deref())?;
-                    }
-                }
-                Part::LinearBridge => {
-                    if let Some(keys) = &self.lookups.linear {
-                        out.object(self.params.lookups()?.lwe_params(), &keys.down.compress())?;
-                        out.object(slots, &keys.repack.compress(slots)?)?;
-                    }
+            }
+            Part::LinearBridge => {
+                if let Some(keys) = &self.lookups.linear {
+                    out.object(self.params.lookups()?.lwe_params(), &keys.down.compress())?;
+                    out.object(slots, &keys.repack.compress(slots)?)?;
                 }
             }
         }
-        // Step 3: the hash of the hashes.
-        out.finish()
+        Ok(())
     }
 
     /// The list of all keys, in the order of [`Part::place`].
@@ -198,17 +198,12 @@ impl EvaluationKeys {
     /// none: those of another client would give noise.
     ///
     /// # Errors
-    /// [`ErrorKind::Bytes`] for bytes that are damaged, truncated or too long, of another version
-    /// or parameter set, or in another order than that of their list; errors of the layers below
-    /// for invalid keys.
+    /// [`ErrorKind::Bytes`] also for keys in another order than that of their list.
     pub fn read_from(params: &Params, reader: &mut impl Read, limit: u64) -> Result<Self> {
         Ok(Self::read_named(params, reader, limit)?.0)
     }
 
     /// As [`read_from`](Self::read_from), and returns the name of the set.
-    ///
-    /// # Errors
-    /// As [`read_from`](Self::read_from).
     pub fn read_named(
         params: &Params,
         reader: &mut impl Read,
@@ -232,9 +227,8 @@ impl EvaluationKeys {
     /// S2C among them. Every key is checked when it is read, so changes of the file are detected.
     ///
     /// # Errors
-    /// As [`read_from`](Self::read_from). Operations return
-    /// [`mlwe::ErrorKind::Io`](bellerophon_mlwe::ErrorKind::Io) for a key that cannot be
-    /// read later.
+    /// As [`read_from`](Self::read_from). A key that cannot be read later is an
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) of the operation that needs it.
     pub fn open(
         params: &Params,
         path: impl AsRef<Path>,
@@ -400,31 +394,13 @@ impl<'r, R: Read> Receiver<'r, R> {
                     let most = functional.own_key_sizes().transit;
                     keys.functional = Some(self.object(functional.raising(), most)?);
                 }
-                // The engine of the tables follows from the fingerprint of their parameters.
                 Part::Tables(fingerprint, count) => {
-                    let lattice = params.lookups()?.with_fingerprint(fingerprint);
-                    let lattice =
-                        lattice.ok_or_else(|| disorder("the tables have other parameters"))?;
-                    let lookup = self.tables(params, lattice, count, KeyId(list.key))?;
-                    let tables = TableKeys { lwe_params: lattice.clone(), lookup };
+                    let tables = self.table_keys(params, fingerprint, count, KeyId(list.key))?;
                     keys.lookups.tables = Some(tables.into());
                 }
-                Part::RingBridge => match params.lookups()?.ring() {
-                    Some(bridge) => {
-                        let lookups = params.lookups()?;
-                        let most = lookups.key_bytes(lookups.lwe_params(), [BridgePath::Ring]);
-                        let key: RingBridgeKeys = self.object(bridge, most)?;
-                        keys.lookups.ring = Some(key.into());
-                    }
-                    None => return Err(disorder("the parameters have no ring bridge")),
-                },
+                Part::RingBridge => keys.lookups.ring = Some(self.ring_bridge(params)?.into()),
                 Part::LinearBridge => {
-                    let lookup = params.lookups()?.lwe_params();
-                    let most = params.lookups()?.key_bytes(lookup, [BridgePath::Linear]);
-                    let down: lwe::SeededKeySwitchKey = self.object(lookup, most)?;
-                    let up: SeededRepackKey = self.object(slots, most)?;
-                    keys.lookups.linear =
-                        Some(LinearKeys::new(params.lookups()?, &down, &up)?.into());
+                    keys.lookups.linear = Some(self.linear_bridge(params)?.into());
                 }
             }
         }
@@ -436,6 +412,35 @@ impl<'r, R: Read> Receiver<'r, R> {
         // Step 3: the hash of the hashes, and the check that all keys belong to one client.
         let name = self.finish()?;
         Ok((keys.of_one_client()?, name))
+    }
+
+    /// The keys of the tables, whose engine follows from the fingerprint of their parameters.
+    fn table_keys(
+        &mut self,
+        params: &Params,
+        fingerprint: Fingerprint,
+        count: u32,
+        key: KeyId,
+    ) -> Result<TableKeys> {
+        let lattice = params.lookups()?.with_fingerprint(fingerprint);
+        let lattice = lattice.ok_or_else(|| disorder("the tables have other parameters"))?;
+        let lookup = self.tables(params, lattice, count, key)?;
+        Ok(TableKeys { lwe_params: lattice.clone(), lookup })
+    }
+
+    fn ring_bridge(&mut self, params: &Params) -> Result<RingBridgeKeys> {
+        let lookups = params.lookups()?;
+        let bridge =
+            lookups.ring().ok_or_else(|| disorder("the parameters have no ring bridge"))?;
+        self.object(bridge, lookups.key_bytes(lookups.lwe_params(), [BridgePath::Ring]))
+    }
+
+    fn linear_bridge(&mut self, params: &Params) -> Result<LinearKeys> {
+        let lookups = params.lookups()?;
+        let most = lookups.key_bytes(lookups.lwe_params(), [BridgePath::Linear]);
+        let down: lwe::SeededKeySwitchKey = self.object(lookups.lwe_params(), most)?;
+        let up: SeededRepackKey = self.object(params.ckks(), most)?;
+        LinearKeys::new(lookups, &down, &up)
     }
 
     /// Receives an envelope of at most `most` bytes: what the parameters imply, whatever the header

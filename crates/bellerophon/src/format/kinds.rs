@@ -1,11 +1,13 @@
 //! The types of objects: the numbers of those of this crate, and the names of all for messages
 //! about bytes of another type than expected.
 
-use bellerophon_ckks::{self as ckks, bootstrap::BootstrapKeys};
+use bellerophon_circuits::bootstrap::BootstrapKeys;
+use bellerophon_circuits::{fbt, rank_bootstrap::RankBootstrap};
+use bellerophon_ckks as ckks;
+use bellerophon_lookup as lookup;
 use bellerophon_lwe as lwe;
 use bellerophon_mlwe as mlwe;
 use bellerophon_pir::{self as pir, bfv};
-use bellerophon_repack as repack;
 use bellerophon_ring::wire::{SecretWire, Wire};
 
 /// Type numbers of the objects of this crate; see [`Wire::KIND`].
@@ -44,13 +46,13 @@ pub fn kinds() -> impl Iterator<Item = (u16, &'static str)> {
             mlwe::RingConversion, mlwe::RingSwitchKeys, mlwe::wire::HoistedKey;
         Wire: ckks::Params, ckks::Ciphertext, ckks::Published, ckks::Provided,
         ckks::SeededCiphertext,
-            ckks::fbt::PairedVec, ckks::fbt::SeededPairedVec, ckks::fbt::PublishedPaired,
-            ckks::fbt::IntVec, ckks::fbt::SeededIntVec, ckks::fbt::PublishedIntegers, BootstrapKeys,
-            ckks::fbt::ProvidedIntegers, ckks::RankReduction, ckks::RankConversion,
-            ckks::RingSwitch, ckks::RankBootstrap, ckks::ReducingKeys, ckks::KeyLevels;
+            fbt::PairedVec, fbt::SeededPairedVec, ckks::Published<fbt::PairedVec>,
+            fbt::IntVec, fbt::SeededIntVec, ckks::Published<fbt::IntVec>, BootstrapKeys,
+            ckks::Provided<fbt::IntVec>, ckks::RankReduction, ckks::RankConversion,
+            ckks::RingSwitch, RankBootstrap, ckks::ReducingKeys, ckks::KeyLevels;
         Wire: lwe::Ciphertext, lwe::LweVec, lwe::PublishedValues, lwe::SeededKeySwitchKey,
             lwe::SeededLookupKeys, lwe::RotationPart, lwe::SeededBlindRotationKey;
-        Wire: repack::SeededRepackKey, repack::RingBridgeKeys;
+        Wire: lookup::SeededRepackKey, lookup::RingBridgeKeys;
         Wire: bfv::Params, bfv::SeededCiphertext, bfv::Ciphertext, bfv::PublicKey,
             bfv::SeededPackingKeys, pir::ServerKeys, pir::Query, pir::Response,
             pir::EncryptedFunction;
@@ -90,8 +92,9 @@ mod tests {
         let sources = [
             include_str!("../../../mlwe/src/wire/mod.rs"),
             include_str!("../../../ckks/src/wire/mod.rs"),
+            include_str!("../../../circuits/src/wire/mod.rs"),
             include_str!("../../../lwe/src/wire/mod.rs"),
-            include_str!("../../../repack/src/wire/mod.rs"),
+            include_str!("../../../lookup/src/wire/kind.rs"),
             include_str!("../../../pir/src/wire/mod.rs"),
             include_str!("kinds.rs"),
         ];

@@ -11,36 +11,8 @@
 //! then every count, range and residue, before memory is allocated for it. The result is a valid
 //! object, or an [`Error`] that names the fault.
 //!
-//! [`Encoded`] holds such bytes in structs that derive `serde`'s traits.
-//!
-//! ```
-//! use bellerophon::{ckks::SeededCiphertext, format, mlwe::Security, prelude::*};
-//!
-//! # fn main() -> bellerophon::Result<()> {
-//! // The client. Its parameters are insecure; programs require `Security::Bits128` below.
-//! let params = Params::preset(Preset::ToyInsecure)?;
-//! let client = ClientKey::generate(&params)?;
-//! let mut keys = Vec::new();
-//! client.evaluation_keys(&Needs::new().multiply())?.write_to(&mut keys)?;
-//! let fresh = client.encrypt_seeded(&[-1.5, 0.25, 3.0], -4.0..=4.0)?;
-//! let (params, fresh) = (params.to_bytes()?, format::to_bytes(&params, &fresh)?);
-//!
-//! // The server receives bytes only.
-//! let params = Params::from_bytes(&params, Security::Insecure)?;
-//! let keys = EvaluationKeys::read_from(&params, &mut &keys[..], 1 << 30)?;
-//! let fresh: SeededCiphertext = format::from_bytes(&params, &fresh)?;
-//! let x = fresh.expand(params.ckks())?;
-//! let server = Evaluator::new(keys)?;
-//! let y = server.publish(&server.square(&x)?, 0.0..=16.0)?; // states the range and nothing else
-//! let answer = format::to_bytes(&params, &y)?;
-//!
-//! // The client again.
-//! let y: Published = format::from_bytes(client.params(), &answer)?;
-//! let found = client.decrypt(&y)?;
-//! assert!(found.iter().zip([2.25, 0.0625, 9.0]).all(|(a, b)| (a - b).abs() < 1e-3));
-//! # Ok(())
-//! # }
-//! ```
+//! [`Encoded`] holds such bytes in structs that derive `serde`'s traits. `docs/guide.md` has an
+//! example.
 
 mod codec;
 mod content_hash;
@@ -56,13 +28,14 @@ mod passphrase;
 mod secret;
 mod store;
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use std::io::{Read, Write};
 
 use bellerophon_ckks as ckks;
 use bellerophon_mlwe as mlwe;
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
 use bellerophon_ring::wire::{Fingerprinted, Wire};
+use bellerophon_ring::{Error, Result};
 
 pub use bellerophon_ring::wire::Fingerprint;
 pub use content_hash::ContentHash;
@@ -74,7 +47,7 @@ pub use secret::SecretBytes;
 
 #[cfg(doc)]
 use crate::error;
-use crate::{Error, Params, Result};
+use crate::params::Params;
 
 /// A source of the parameters of an object: the parameters themselves, or a set that contains them.
 pub trait Context<P> {
@@ -101,9 +74,6 @@ impl Context<mlwe::Params> for Params {
 }
 
 /// Writes an object in its envelope to bytes.
-///
-/// # Errors
-/// If the object has other parameters.
 pub fn to_bytes<T>(params: &impl Context<T::Params>, object: &T) -> Result<Vec<u8>>
 where
     T: Wire,
@@ -118,7 +88,7 @@ where
 ///
 /// # Errors
 /// [`ErrorKind::Bytes`] for bytes that are damaged, truncated or too long, or of another version,
-/// type or parameter set; errors of the object's crate for invalid contents.
+/// type or parameter set.
 pub fn from_bytes<T>(params: &impl Context<T::Params>, bytes: &[u8]) -> Result<T>
 where
     T: Wire,
@@ -130,9 +100,6 @@ where
 }
 
 /// Writes an object in its envelope, and returns its content hash.
-///
-/// # Errors
-/// As [`to_bytes`]; errors of the writer.
 pub fn write_to<T>(
     params: &impl Context<T::Params>,
     object: &T,
@@ -151,7 +118,7 @@ where
 /// the number of received bytes until the envelope is complete and its hash is right.
 ///
 /// # Errors
-/// As [`from_bytes`]; [`ErrorKind::Bytes`] as soon as the header is read; errors of the reader.
+/// As [`from_bytes`], as soon as the header is read.
 pub fn read_from<T>(
     params: &impl Context<T::Params>,
     reader: &mut impl Read,

@@ -2,13 +2,16 @@
 //!
 //! The bytes do not choose assumptions: what was read has the word of the client for none.
 
-use crate::error;
 use bellerophon_ckks::{KeyLevels, wire::KeyLevelsForm};
+use bellerophon_lookup::{Bridge, LutEngine};
 use bellerophon_ring::wire::{List, Wire};
+use bellerophon_ring::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use super::{kind, kinds};
-use crate::{Bridge, Error, LutEngine, Needs, Params, Result, keys};
+use crate::needs::Needs;
+use crate::params::Params;
+use crate::{error, keys};
 
 /// The largest number of rotations, and of tables.
 const MOST: usize = 4096;

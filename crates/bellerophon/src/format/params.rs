@@ -1,20 +1,18 @@
 //! The byte form of parameter sets.
 
-#[cfg(doc)]
-use crate::ErrorKind;
-use crate::error;
-use bellerophon_ckks::{
-    self as ckks,
-    wire::{BootstrapForm, FbtForm},
-};
+use bellerophon_circuits::wire::{BootstrapForm, FbtForm};
+use bellerophon_ckks as ckks;
+use bellerophon_lookup::wire::LutForm;
 use bellerophon_mlwe::Security;
-use bellerophon_repack::wire::LutForm;
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
 use bellerophon_ring::wire::{Fingerprint, Wire};
+use bellerophon_ring::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use super::{Header, codec, envelope, kinds};
-
-use crate::{Error, Params, Result};
+use crate::error;
+use crate::params::Params;
 
 /// The largest length of a name in bytes.
 const NAME: usize = 200;
@@ -48,8 +46,9 @@ impl Wire for Params {
         check_name(form.name)?;
         let slots = ckks::Params::from_form(wanted, form.slots)?;
         let lookup = form.lookup.map(|lookup| lookup.into_spec(*wanted)).transpose()?;
-        let bootstraps = (form.bootstrap.map(Into::into), form.functional.map(Into::into));
-        Self::over(form.name.into(), slots, lookup, bootstraps)
+        let (bootstrap, functional) =
+            (form.bootstrap.map(Into::into), form.functional.map(Into::into));
+        Self::over(form.name.into(), slots, lookup, bootstrap, functional)
     }
 }
 
@@ -89,9 +88,6 @@ impl Params {
     /// Reads a set, with the checks of [`Params::new`](Self::new). Every part must state the
     /// security level `security`; [`Security::Insecure`] accepts any set, and whoever encrypts
     /// under it should know why.
-    ///
-    /// # Errors
-    /// As [`format::from_bytes`](crate::format::from_bytes), and those of [`new`](Self::new).
     pub fn from_bytes(bytes: &[u8], security: Security) -> Result<Self> {
         super::from_bytes(&security, bytes)
     }

@@ -4,10 +4,12 @@
 //! envelope of the secret with it. `docs/FORMAT.md` has the layout. Everything in front of the
 //! encrypted part is authenticated with it.
 
-use crate::error;
 use std::ops::RangeInclusive;
 
 use argon2::{Algorithm, Argon2, Block, Version};
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::{Result, error::operation};
 use chacha20poly1305::{
     KeyInit, XChaCha20Poly1305, XNonce,
     aead::{Aead, Payload},
@@ -16,9 +18,9 @@ use rand::{CryptoRng, RngExt};
 use zeroize::Zeroizing;
 
 use super::SecretBytes;
-#[cfg(doc)]
-use crate::ErrorKind;
-use crate::{ClientKey, During, Params, Result, client::system_rng};
+use crate::client::{ClientKey, system_rng};
+use crate::error;
+use crate::params::Params;
 
 /// The first bytes.
 const MAGIC: [u8; 8] = *b"BELLLOCK";
@@ -122,8 +124,8 @@ impl SecretBytes {
     /// the bytes state.
     ///
     /// # Errors
-    /// [`ErrorKind::Bytes`] for another passphrase, for bytes that were changed, without a
-    /// distinction, and for bytes that are no such secret; [`ErrorKind::Argument`] for their cost.
+    /// [`ErrorKind::Bytes`] for another passphrase and for bytes that were changed, without a
+    /// distinction; [`ErrorKind::Argument`] for their cost.
     pub fn decrypt(bytes: &[u8], passphrase: impl AsRef<[u8]>) -> Result<Self> {
         // Step 1: the head.
         let whole = bytes.split_first_chunk::<HEAD>().filter(|(head, _)| head[..8] == MAGIC);
@@ -176,41 +178,37 @@ impl ClientKey {
 
     /// As [`to_encrypted_bytes`](Self::to_encrypted_bytes) at a given cost and from a given
     /// generator of `rand` 0.10 ([`bellerophon::rand`](crate::rand)).
-    ///
-    /// # Errors
-    /// As [`SecretBytes::encrypt`].
     pub fn to_encrypted_bytes_with<R: CryptoRng + ?Sized>(
         &self,
         passphrase: impl AsRef<[u8]>,
         cost: PassphraseCost,
         rng: &mut R,
     ) -> Result<Vec<u8>> {
-        let secret = self.to_secret_bytes()?;
-        secret.encrypt(passphrase, cost, rng).during("to_encrypted_bytes")
+        operation("to_encrypted_bytes", || {
+            let secret = self.to_secret_bytes()?;
+            secret.encrypt(passphrase, cost, rng)
+        })
     }
 
     /// The key that [`to_encrypted_bytes`](Self::to_encrypted_bytes) wrote.
-    ///
-    /// # Errors
-    /// As [`SecretBytes::decrypt`] and [`SecretBytes::read`].
     pub fn from_encrypted_bytes(
         params: &Params,
         bytes: &[u8],
         passphrase: impl AsRef<[u8]>,
     ) -> Result<Self> {
-        let op = "from_encrypted_bytes";
-        SecretBytes::decrypt(bytes, passphrase).during(op)?.read(params).during(op)
+        operation("from_encrypted_bytes", || SecretBytes::decrypt(bytes, passphrase)?.read(params))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use bellerophon_ring::ErrorKind;
     use rand::SeedableRng;
     use rand_chacha::ChaCha20Rng;
 
     use super::*;
     use crate::error::refusal;
-    use crate::{ErrorKind, Preset};
+    use crate::preset::Preset;
 
     fn locked<T>(read: &Result<T>) -> bool {
         refusal(read).is(&ErrorKind::Bytes, "the secret cannot be decrypted: the")

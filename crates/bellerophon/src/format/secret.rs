@@ -1,18 +1,18 @@
 //! The byte form of secret keys, apart from that of public objects.
 
-use crate::error;
 use std::fmt;
 
+use bellerophon_lookup::LookupSecrets;
 use bellerophon_mlwe::{KeyId, SecretKey};
-use bellerophon_repack::lookup::LookupSecrets;
 use bellerophon_ring::wire::{Fingerprint, Fingerprinted, SecretWire, SecretWords};
+use bellerophon_ring::{Error, Result, error::operation};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use super::{Context, Header, codec, envelope, kind, kinds};
-#[cfg(doc)]
-use crate::ErrorKind;
-use crate::{ClientKey, During, Error, Params, Result};
+use crate::client::ClientKey;
+use crate::error;
+use crate::params::Params;
 
 /// The bytes of a secret. They are overwritten on drop and not shown by `Debug`. They are not
 /// encrypted: store them where nobody else can read them, and send them nowhere.
@@ -53,9 +53,6 @@ impl SecretBytes {
     }
 
     /// Writes a secret in an envelope ([`format`](crate::format)).
-    ///
-    /// # Errors
-    /// If the secret has other parameters.
     pub fn of<T>(params: &impl Context<T::Params>, secret: &T) -> Result<Self>
     where
         T: SecretWire,
@@ -68,10 +65,6 @@ impl SecretBytes {
     }
 
     /// Reads a secret that [`of`](Self::of) wrote.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Bytes`] for other bytes and those of other parameters; errors of the secret's
-    /// crate for invalid contents.
     pub fn read<T>(&self, params: &impl Context<T::Params>) -> Result<T>
     where
         T: SecretWire,
@@ -150,27 +143,23 @@ impl SecretWire for ClientKey {
 impl ClientKey {
     /// The secret key as bytes, for the owner to store: coefficients of all secrets and the public
     /// identity in an envelope ([`format`](crate::format)).
-    ///
-    /// # Errors
-    /// None for keys made here.
     pub fn to_secret_bytes(&self) -> Result<SecretBytes> {
         SecretBytes::of(self.params(), self)
     }
 
     /// The key that [`to_secret_bytes`](Self::to_secret_bytes) wrote.
-    ///
-    /// # Errors
-    /// As [`SecretBytes::read`].
     pub fn from_secret_bytes(params: &Params, bytes: &SecretBytes) -> Result<Self> {
-        bytes.read(params).during("from_secret_bytes")
+        operation("from_secret_bytes", || bytes.read(params))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use bellerophon_ring::ErrorKind;
+
     use super::*;
     use crate::error::refusal;
-    use crate::{ErrorKind, Preset};
+    use crate::preset::Preset;
 
     #[test]
     fn secrets_of_the_wrong_weight_are_refused() {
@@ -203,8 +192,9 @@ mod tests {
         );
     }
 
+    /// A vector that grew would leave one in the memory that it had before.
     #[test]
-    fn no_copy_of_a_secret_is_left_behind_by_a_vector_that_grew() {
+    fn secret_bytes_leave_no_copy_behind() {
         for preset in [Preset::ToyInsecure, Preset::ToyBootstrapping] {
             let params = Params::preset(preset).unwrap();
             let secret = ClientKey::generate(&params).unwrap().to_secret_bytes().unwrap();

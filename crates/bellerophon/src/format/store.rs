@@ -1,6 +1,5 @@
 //! A file of evaluation keys whose rotation keys are read on demand.
 
-use crate::error;
 use std::{
     collections::BTreeMap,
     fs::File,
@@ -10,10 +9,11 @@ use std::{
 };
 
 use bellerophon_mlwe::{self as mlwe, GaloisCache, GaloisKey, GaloisSource, KeyIdent};
+use bellerophon_ring::Result;
 use bellerophon_ring::wire::Wire;
 
 use super::{ContentHash, Header};
-use crate::Result;
+use crate::error;
 
 /// The rotation keys of a file, with a cache of those in memory.
 pub(super) struct Store {

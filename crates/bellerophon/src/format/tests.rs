@@ -1,14 +1,18 @@
 //! Every way in which bytes of one object can be wrong, on one of each type.
 
-use crate::error::refusal;
-use bellerophon_ckks::KeyLevels;
+use bellerophon_ckks::{Ciphertext, KeyLevels};
+use bellerophon_lookup::{Bridge, planner::Engine};
 use bellerophon_mlwe::Security;
+use bellerophon_ring::ErrorKind;
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
 use super::*;
-use crate::{Bridge, Ciphertext, ClientKey, Engine, ErrorKind, Needs, Preset};
+use crate::client::ClientKey;
+use crate::error::refusal;
+use crate::needs::Needs;
+use crate::preset::Preset;
 
 mod encoded;
 mod keys;
@@ -224,7 +228,7 @@ fn what_is_no_object_is_called_what_it_is() {
 }
 
 #[test]
-fn a_reader_takes_one_object_and_no_more_than_it_allows() {
+fn readers_take_one_object_within_their_allowance() {
     let (params, client) = world(Preset::ToyInsecure, 1);
     let (first, second) = (ciphertext(&client, 2), ciphertext(&client, 3));
     let mut bytes = Vec::new();

@@ -2,26 +2,30 @@
 
 use std::ops::AddAssign;
 
-use crate::lintrans::Hoisting;
-use crate::{KeySizes, Params};
+use crate::keys::KeySizes;
+use crate::params::Params;
 
 /// Counted steps.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Steps {
-    pub(super) transforms: f64,
-    pub(super) multiplications: f64,
-    pub(super) conversions: f64,
-    pub(super) key_bytes: f64,
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Steps {
+    /// Transforms of one limb.
+    pub transforms: f64,
+    /// Multiplications of one limb by another.
+    pub multiplications: f64,
+    /// Residue polynomials that basis conversions write.
+    pub conversions: f64,
+    /// Bytes of keys that are read.
+    pub key_bytes: f64,
 }
 
 impl Steps {
     /// Transforms and multiplications alone.
-    pub(super) fn new(transforms: f64, multiplications: f64) -> Self {
+    pub fn new(transforms: f64, multiplications: f64) -> Self {
         Self { transforms, multiplications, ..Self::default() }
     }
 
     /// The steps of `n` repetitions.
-    pub(super) fn times(self, n: f64) -> Self {
+    pub fn times(self, n: f64) -> Self {
         Self {
             transforms: n * self.transforms,
             multiplications: n * self.multiplications,
@@ -40,17 +44,34 @@ impl AddAssign for Steps {
     }
 }
 
+/// What a linear transform consists of.
+#[derive(Debug, Clone, Copy)]
+pub struct MatrixSteps {
+    /// Rotations by baby steps.
+    pub babies: usize,
+    /// Rotations by giant steps.
+    pub giants: usize,
+    /// Products with diagonals.
+    pub diagonals: usize,
+    /// Whether the sums stay modulo `P Q` (double hoisting).
+    pub double: bool,
+}
+
 /// The parts of a key switch at `limbs` limbs.
-pub(super) struct Switch {
-    pub(super) limbs: f64,
-    pub(super) special: f64,
+#[derive(Debug, Clone, Copy)]
+pub struct Switch {
+    /// Limbs of the vector.
+    pub limbs: f64,
+    /// Special primes.
+    pub special: f64,
     digits: f64,
     /// Bytes of a key in memory.
-    pub(super) key: f64,
+    pub key: f64,
 }
 
 impl Switch {
-    pub(super) fn at(params: &Params, limbs: usize) -> Self {
+    /// At `limbs` limbs of a vector of a set.
+    pub fn at(params: &Params, limbs: usize) -> Self {
         let lattice = params.lattice();
         let (gadget, rank) = (lattice.gadget(), lattice.spec().rank);
         let digits = gadget.digits(limbs);
@@ -60,7 +81,7 @@ impl Switch {
     }
 
     /// The gadget decomposition and basis extension of the digits.
-    pub(super) fn decomposition(&self) -> Steps {
+    pub fn decomposition(&self) -> Steps {
         let all = self.limbs + self.special;
         Steps {
             conversions: self.digits * all - self.limbs,
@@ -85,16 +106,13 @@ impl Switch {
     }
 
     /// A whole key switch, with the mod-down of both polynomials.
-    pub(super) fn whole(&self) -> Steps {
+    pub fn whole(&self) -> Steps {
         total([self.decomposition(), self.key(), self.division(), self.division()])
     }
 
-    pub(super) fn of_matrix(
-        &self,
-        (babies, giants, diagonals): (usize, usize, usize),
-        hoisting: Hoisting,
-    ) -> Steps {
-        let double = hoisting == Hoisting::Double;
+    /// The rotations and products of a linear transform.
+    pub fn of_matrix(&self, matrix: MatrixSteps) -> Steps {
+        let MatrixSteps { babies, giants, diagonals, double } = matrix;
         // Hoisting: baby steps share one decomposition. Double hoisting also defers their mod-down,
         // and giant steps divide the mask alone before their decomposition.
         let baby = match double {

@@ -3,6 +3,12 @@
 use std::ops::AddAssign;
 
 /// Prices of the counted steps on one thread.
+///
+/// An NTT costs `N log2 N` steps and a multiplication `N`, each at a constant price:
+/// [`SERVER`](Self::SERVER) for a server CPU with AVX-512 IFMA (Sapphire Rapids generation). There
+/// the price of a step comes from `cargo run --release -p bellerophon-benches -- figures --only
+/// ring`, that of a multiplication from the rest of the product and the rotation of `figures --only
+/// ckks`. On other CPUs estimates are good to the ratio of the CPUs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Prices {
     /// Seconds per step of an NTT of `N log2 N` steps modulo a prime below `2^50`.
@@ -12,8 +18,7 @@ pub struct Prices {
 }
 
 impl Prices {
-    /// An NTT of 60 us at `N = 2^15`; products of 27 ms and rotations of 21 ms for the 147 and 119
-    /// NTTs of W1.
+    /// Those of a server CPU with AVX-512 IFMA.
     pub const SERVER: Self = Self { step: 0.122e-9, multiplication: 0.9e-9 };
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The results of the automatic bootstraps of an evaluator or a simulator, where a debugger asks
 /// for them.
 #[derive(Debug, Clone)]
-pub(crate) struct Automatic<T>(Option<Arc<Mutex<Vec<T>>>>);
+pub struct Automatic<T>(Option<Arc<Mutex<Vec<T>>>>);
 
 impl<T: Clone> Automatic<T> {
     /// Keeps nothing.
@@ -18,6 +18,7 @@ impl<T: Clone> Automatic<T> {
         Self(Some(Arc::default()))
     }
 
+    /// Keeps a result, if results are kept.
     pub fn add(&self, x: &T) {
         if let Some(kept) = &self.0 {
             kept.lock().unwrap_or_else(PoisonError::into_inner).push(x.clone());

@@ -22,35 +22,42 @@
 //! The report shows decrypted values and their noise, from which the key can be computed: it is for
 //! the owner of the key alone.
 
-use crate::Error;
+use bellerophon_ring::Error;
 #[cfg(doc)]
-use crate::ErrorKind;
+use bellerophon_ring::ErrorKind;
 mod automatic;
 mod ckks_ops;
 mod report;
+mod step;
 mod violation;
 
 use std::{
     fmt,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use bellerophon_mlwe::{self as mlwe, SecretKey};
+use bellerophon_ring::{During, Result};
+use num_complex::Complex64;
 
-pub(crate) use automatic::Automatic;
-pub use report::{FalsePromise, Report, Step};
-use violation::Seen;
+pub use automatic::Automatic;
+pub use report::{FalsePromise, Report};
+pub use step::Step;
 pub use violation::{Outside, Violation};
 
+use crate::ciphertext::{Ciphertext, CiphertextMeta};
+use crate::encode::check_values;
+use crate::encrypt::decrypt_up_to;
+use crate::eval::Evaluator;
+use crate::hook::Refresh;
+use crate::lengths::check_len;
 #[cfg(doc)]
-use crate::Metadata;
-use crate::{
-    Ciphertext, CiphertextMeta, CkksOps, Complex64, During, Evaluator, Result, SlotValue,
-    encode::check_values,
-    encrypt::decrypt_up_to,
-    lengths::check_len,
-    simulator::{SimCiphertext, Simulator},
-};
+use crate::metadata::Metadata;
+use crate::ops::CkksOps;
+use crate::simulator::{SimCiphertext, Simulator};
+use crate::slot_value::SlotValue;
+use crate::vectors::{Statement, Vectors};
+use violation::Seen;
 
 /// The operation of a step that the evaluator inserts.
 const AUTOMATIC: &str = "bootstrap (automatic)";
@@ -107,15 +114,11 @@ impl<'a> Debugger<'a> {
         if found != needed {
             return Err(mlwe::error::key_mismatch(found, needed)).during(op);
         }
-        let mut simulator = Simulator::new(evaluator.params());
-        if let Some(bootstrapper) = evaluator.bootstrapper() {
-            simulator = simulator.with_bootstrapping(bootstrapper.clone()).during(op)?;
-        }
-        if let Some(functional) = evaluator.functional_bootstrapper() {
-            simulator = simulator.with_functional(functional.clone()).during(op)?;
-        }
-        if evaluator.auto_bootstraps() {
-            simulator = simulator.with_auto_bootstrap().during(op)?;
+        let simulator = Simulator::new(evaluator.params());
+        let mut simulator = simulator.with_attachments(evaluator.attachments.clone());
+        // The bootstraps of plain values, beside those of ciphertexts.
+        if let Some(refresh) = evaluator.attached::<Arc<dyn Refresh<Simulator, SimCiphertext>>>() {
+            simulator = simulator.refreshing(refresh.clone());
         }
         Ok(Self { evaluator, secret, simulator, report: Mutex::default() })
     }
@@ -259,10 +262,13 @@ impl<'a> Debugger<'a> {
 
     /// A vector with stated metadata. Vectors of other keys go on unseen: the next operation
     /// refuses them.
-    fn stated(&self, operation: &'static str, x: Watched, meta: CiphertextMeta) -> Watched {
+    fn checked(&self, statement: Statement, x: Watched, meta: CiphertextMeta) -> Watched {
         let x = Watched::new(self.evaluator.with_metadata(x.real, meta), x.exact);
         if let Ok(decrypted) = self.opened(&x.real) {
-            self.record(operation, &x, &decrypted, |seen| seen.outside());
+            self.record(statement.name(), &x, &decrypted, |seen| match statement {
+                Statement::Noise => seen.noisy(),
+                _ => seen.outside(),
+            });
         }
         x
     }

@@ -2,8 +2,13 @@
 
 use std::{fmt, ops::Range};
 
-use super::Step;
-use crate::{Bounds, CiphertextMeta, Complex64, Interval, Metadata, noise::sure_factor};
+use num_complex::Complex64;
+
+use super::step::Step;
+use crate::ciphertext::CiphertextMeta;
+use crate::interval::{Bounds, Interval};
+use crate::metadata::Metadata;
+use crate::noise::sure_factor;
 
 /// `log2` of the probability that a slot leaves a range that is true.
 const LOG2_FAILURE: f64 = -40.0;

@@ -1,22 +1,11 @@
 //! Refusals of arguments that are wrong whatever the vector holds. No message repeats a value or a
 //! constant of a program.
 
-use crate::{Error, ErrorKind};
+use bellerophon_ring::{Error, ErrorKind};
 
 /// A single number that is NaN or infinite. The error does not repeat it.
 pub fn not_a_number(what: &'static str) -> Error {
     Error::new(ErrorKind::NotFinite, format!("{what} is NaN or infinite: need a finite number"))
-}
-
-/// An integer that is not below its modulus. The error does not repeat the integer.
-pub fn not_below_modulus(index: usize, count: usize, modulus: usize) -> Error {
-    Error::new(
-        ErrorKind::Range,
-        format!(
-            "the integer at position {index} of {count} is not below the modulus {modulus}: take \
-             a larger modulus"
-        ),
-    )
 }
 
 /// A standard deviation that is negative, too large or not a number.
@@ -68,28 +57,5 @@ pub fn disc(radius: f64) -> Error {
     Error::new(
         ErrorKind::Domain,
         format!("a disc of radius {radius:?}: need a finite radius of at least 0"),
-    )
-}
-
-/// A range of complex values where reals are packed into both parts of the slots.
-pub fn complex_range(radius: f64) -> Error {
-    Error::new(
-        ErrorKind::Complex,
-        format!(
-            "a disc of radius {radius:?} for values in both parts of the slots: need a real \
-             range, which holds for each part"
-        ),
-    )
-}
-
-/// The width of a domain that no factor brings to the circle of a functional bootstrap.
-pub fn domain_width(width: f64, least: f64, most: f64) -> Error {
-    Error::new(
-        ErrorKind::Domain,
-        format!(
-            "a domain of width {width:?}: a functional bootstrap with these parameters takes \
-             widths from {least:.1e} to {most:.1e}: scale the values, or take parameters of \
-             another scale"
-        ),
     )
 }

@@ -5,23 +5,18 @@ mod argument;
 mod level_scale;
 mod remedies;
 
-use bellerophon_ring::decimal;
-#[cfg(test)]
-pub(crate) use bellerophon_ring::refusal;
-
-use crate::{Error, ErrorKind};
-use level_scale::against;
-use remedies::{
-    beyond, drifting, drowned, fault, inaccurate, lost, nearest, outside, overflow, reaching,
-    request, slots_needed, steps, too_large_to_bootstrap,
-};
+use bellerophon_ring::{Error, ErrorKind, decimal};
 
 pub use argument::{
-    complex_range, count_out_of_range, declared_noise, deviation, disc, domain_width, not_a_number,
-    not_below_modulus, position, slot_range,
+    count_out_of_range, declared_noise, deviation, disc, not_a_number, position, slot_range,
 };
 pub use level_scale::LevelScale;
-pub(crate) use remedies::rounded_up;
+pub use remedies::rounded_up;
+
+use level_scale::against;
+use remedies::{
+    beyond, drowned, fault, lost, outside, overflow, reaching, request, slots_needed, steps,
+};
 
 /// Invalid parameters.
 pub fn params(reason: String) -> Error {
@@ -35,35 +30,6 @@ pub fn variance(found: f64) -> Error {
         format!(
             "the noise variance is {found}: need a finite number of at least 0; state the noise \
              of the operands (`assume_noise`)"
-        ),
-    )
-}
-
-/// Noise above what a table tolerates.
-pub fn table_noise(entries: usize, noise: f64, tolerance: f64, log2_failure: f64) -> Error {
-    Error::new(ErrorKind::Noise, remedies::table_noise(entries, noise, tolerance, log2_failure))
-}
-
-/// Integers that must be reduced before they are published. The error does not say by how much they
-/// exceed the limit: the excess would reveal constants of the server.
-pub fn unreduced(what: &'static str, needed: &'static str) -> Error {
-    Error::new(
-        ErrorKind::Noise,
-        format!(
-            "{what} of these integers is not that of reduced integers: need {needed}; apply an \
-             identity table first (`Integers::table`)"
-        ),
-    )
-}
-
-/// The caller's callback asked to stop ([`Evaluator::watching`](crate::Evaluator::watching)).
-pub fn cancelled(stage: crate::bootstrap::BootstrapStage, done: usize, total: usize) -> Error {
-    Error::new(
-        ErrorKind::Cancelled { stage: stage.name(), done, total },
-        format!(
-            "the progress callback cancelled it during {}, with {done} of {total} parts done: \
-             call it again, and let the callback continue",
-            stage.name()
         ),
     )
 }
@@ -134,11 +100,6 @@ pub fn range_overflow(
     )
 }
 
-/// Values that a bootstrap does not take.
-pub fn bootstrap_range(bound: f64, most: f64) -> Error {
-    Error::new(ErrorKind::Range, too_large_to_bootstrap(most, bound))
-}
-
 /// A constant that is too large for one product or sum. The error does not repeat it.
 pub fn constant(log2_scale: f64) -> Error {
     Error::new(
@@ -199,29 +160,6 @@ pub fn beyond_bootstrap(needed: usize, left: usize, least: usize, fresh: usize) 
     )
 }
 
-/// A vector below the level at which it can be bootstrapped.
-pub fn too_low_to_bootstrap(least: usize, left: usize) -> Error {
-    Error::new(
-        ErrorKind::OutOfLevels { needed: least, left },
-        format!(
-            "a bootstrap takes vectors from level {least} on, and this one is at level {left}, \
-             which nothing raises: bootstrap it earlier (`with_auto_bootstrap` does), or encrypt \
-             it at a higher level"
-        ),
-    )
-}
-
-/// Functions that take more levels than a functional bootstrap leaves them.
-pub fn table_levels(needed: usize, left: usize) -> Error {
-    Error::new(
-        ErrorKind::OutOfLevels { needed, left },
-        format!(
-            "these tables take {needed} levels, the parameters have {left}: take fewer entries \
-             (or a larger error of a function), or parameters for more"
-        ),
-    )
-}
-
 /// A level above that of the operand, key or parameter set.
 pub fn level_too_high(wanted: usize, highest: usize) -> Error {
     Error::new(
@@ -251,30 +189,6 @@ pub fn declaration(what: &'static str, needed: &'static str) -> Error {
     Error::new(
         ErrorKind::Declaration,
         format!("the declared {what} does not cover the vector: declare {needed}"),
-    )
-}
-
-/// Noise too large for comparisons.
-pub fn too_noisy(log2_error: f64, log2_most: f64) -> Error {
-    Error::new(ErrorKind::Noise, remedies::too_noisy(log2_error, log2_most))
-}
-
-/// [`ProgramBounds`](crate::param_search::ProgramBounds) that no parameter set meets.
-pub fn unreachable(
-    slots: usize,
-    depth: usize,
-    bits: f64,
-    bootstraps: bool,
-    nearest_bits: Option<u32>,
-    nearest_depth: Option<usize>,
-    modulus: Option<f64>,
-) -> Error {
-    Error::new(
-        ErrorKind::Accuracy { log2_reached: nearest_bits.map(|bits| -f64::from(bits)) },
-        format!(
-            "no set gives {bits} bits in the worst of {slots} slots after {depth} product(s){}",
-            nearest(bootstraps, nearest_bits, nearest_depth, modulus)
-        ),
     )
 }
 
@@ -329,15 +243,6 @@ pub fn prepared_level(prepared: usize, level: usize) -> Error {
     )
 }
 
-/// An EvalMod whose scales drift: its levels divide by different amounts, or the scale of its
-/// operand differs from what its level divides by.
-pub fn drift(level: usize, log2_scale: f64, log2_divisor: f64, drift: f64, most: f64) -> Error {
-    Error::new(
-        ErrorKind::Scale,
-        format!("from level {level} {}", drifting(log2_scale, log2_divisor, drift, most)),
-    )
-}
-
 /// An operation whose key is missing from the evaluation keys.
 pub fn missing_key(key: &'static str, level: Option<usize>) -> Error {
     let need = match key {
@@ -364,6 +269,11 @@ pub fn missing_keys(need: &'static str) -> Error {
         ErrorKind::MissingKey { need },
         format!("the evaluation keys do not include the keys for it: {}", request(need)),
     )
+}
+
+/// A bootstrap without the keys for it.
+pub fn no_bootstrapping() -> Error {
+    missing_key("bootstrapping key", None)
 }
 
 /// A rotation that no key, and no sequence of keys, performs.
@@ -475,36 +385,6 @@ pub fn outside_domain(
     )
 }
 
-/// A function that no supported polynomial approximates to the requested error.
-pub fn approximation(what: String, reason: String) -> Error {
-    Error::new(
-        ErrorKind::Accuracy { log2_reached: None },
-        format!("approximation of {what}: {reason}"),
-    )
-}
-
-/// A function that no supported power series approximates to the requested error.
-pub fn series_accuracy(
-    what: String,
-    lo: f64,
-    hi: f64,
-    wanted: f64,
-    degree: usize,
-    reached: f64,
-    breaks: usize,
-) -> Error {
-    Error::new(
-        ErrorKind::Accuracy { log2_reached: Some(reached.log2()) },
-        format!(
-            "series of {what} on [{lo:?}, {hi:?}]: the requested error is {}, and degree {degree} \
-             reaches {}: {}",
-            decimal(wanted),
-            decimal(reached),
-            inaccurate(breaks)
-        ),
-    )
-}
-
 /// A slot index out of range.
 pub fn slot_out_of_range(found: usize, slots: usize) -> Error {
     Error::new(
@@ -547,15 +427,5 @@ pub fn lengths(left: usize, right: usize) -> Error {
 
 /// A table, matrix or specification of the wrong shape.
 pub fn shape(reason: String) -> Error {
-    Error::new(ErrorKind::Shape, reason)
-}
-
-/// A polynomial that does not fit its power basis.
-pub fn powers(reason: String) -> Error {
-    Error::new(ErrorKind::Shape, reason)
-}
-
-/// A linear transform that does not fit its operand.
-pub fn linear(reason: String) -> Error {
     Error::new(ErrorKind::Shape, reason)
 }

@@ -1,159 +1,94 @@
-//! [`CkksOps`] for the evaluator: every operation is the inherent method of the same name, which
-//! computes.
+//! [`Vectors`] for the evaluator.
 
-use std::sync::Arc;
+use std::any::Any;
 
-use crate::{
-    Ciphertext, CiphertextMeta, CkksOps, Complex64, During, Evaluator, Metadata, Origins, Params,
-    Result, SlotValue,
-    bootstrap::Bootstrapper,
-    error,
-    fbt::{FbtInput, FunctionalBootstrapper, PeriodicFunction},
-    lintrans::LinearTransform,
-    polynomial::{Monomial, Polynomial, PowerBasis, Powers},
-};
+use bellerophon_ring::Result;
+use bellerophon_ring::error::operation;
 
-/// Operations of [`CkksOps`] that are the inherent methods of the same names. Their errors name
-/// them, and not a part of them.
-macro_rules! inherent_methods {
-    ($(fn $name:ident $(<$T:ident>)? ($($arg:ident: $type:ty),*) -> Result<$output:ty>;)*) => {$(
-        fn $name $(<$T: SlotValue>)? (&self, $($arg: $type),*) -> Result<$output> {
-            Self::$name(self, $($arg),*).during(stringify!($name))
-        }
-    )*};
-}
-
-/// As [`inherent_methods`], for those that cannot fail.
-macro_rules! inherent_getters {
-    ($(fn $name:ident($($arg:ident: $type:ty),*) -> $output:ty;)*) => {$(
-        fn $name(&self, $($arg: $type),*) -> $output {
-            Self::$name(self, $($arg),*)
-        }
-    )*};
-}
-
-/// Operations of [`CkksOps`] that touch the metadata of a [`Ciphertext`] alone. They are the same
-/// for every evaluator.
-macro_rules! metadata_operations {
-    () => {
-        fn metadata(&self, x: &Ciphertext) -> Metadata {
-            x.metadata()
-        }
-
-        fn reinterpret_scale(&self, x: Ciphertext, factor: f64) -> Result<Ciphertext> {
-            x.reinterpret_scale(factor)
-        }
-
-        fn repeated(&self, x: Ciphertext, slots: usize) -> Result<Ciphertext> {
-            x.repeated(slots)
-        }
-
-        fn broadcast(&self, x: Ciphertext, len: usize) -> Result<Ciphertext> {
-            x.broadcast(len)
-        }
-
-        fn with_metadata(&self, x: Ciphertext, meta: CiphertextMeta) -> Ciphertext {
-            x.changed(meta)
-        }
-
-        fn origins(&self, x: &Ciphertext) -> Origins {
-            x.origins().clone()
-        }
-
-        fn with_origins(&self, x: Ciphertext, origins: Origins) -> Ciphertext {
-            x.of(origins)
-        }
-    };
-}
-pub(crate) use metadata_operations;
+use super::Evaluator;
+use crate::ciphertext::{Ciphertext, CiphertextMeta};
+use crate::error::no_bootstrapping;
+use crate::hook::Span;
+use crate::metadata::Metadata;
+use crate::origins::Origins;
+use crate::params::Params;
+use crate::vectors::{Fused, Planned, Scope, State, Statement, Vectors};
 
 /// On ciphertexts.
-impl CkksOps for Evaluator {
+impl Vectors for Evaluator {
     type Ciphertext = Ciphertext;
-    type Powers = Powers;
 
-    metadata_operations!();
-
-    inherent_getters! {
-        fn params() -> &Params;
-        fn rotates_by(x: &Ciphertext, step: i64) -> bool;
-        fn bootstrapper() -> Option<&Arc<Bootstrapper>>;
-        fn auto_bootstraps() -> bool;
-        fn functional_bootstrapper() -> Option<&Arc<FunctionalBootstrapper>>;
+    fn params(&self) -> &Params {
+        &self.params
     }
 
-    inherent_methods! {
-        fn add(x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext>;
-        fn sub(x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext>;
-        fn neg(x: &Ciphertext) -> Result<Ciphertext>;
-        fn add_values<T>(x: &Ciphertext, values: &[T]) -> Result<Ciphertext>;
-        fn add_scalar(x: &Ciphertext, c: f64) -> Result<Ciphertext>;
-
-        fn mul_no_rescale(x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext>;
-        fn square_no_rescale(x: &Ciphertext) -> Result<Ciphertext>;
-        fn mul(x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext>;
-        fn square(x: &Ciphertext) -> Result<Ciphertext>;
-        fn rescale(x: &Ciphertext) -> Result<Ciphertext>;
-        fn mul_values<T>(x: &Ciphertext, values: &[T]) -> Result<Ciphertext>;
-        fn mul_values_to<T>(x: &Ciphertext, values: &[T], scale: f64) -> Result<Ciphertext>;
-        fn mul_scalar(x: &Ciphertext, c: f64) -> Result<Ciphertext>;
-        fn mul_complex(x: &Ciphertext, c: Complex64) -> Result<Ciphertext>;
-        fn mul_integer(x: &Ciphertext, k: i64) -> Result<Ciphertext>;
-        fn mul_i(x: &Ciphertext) -> Result<Ciphertext>;
-        fn mul_add_many(
-            products: &[(&Ciphertext, &Ciphertext)],
-            terms: &[(&Ciphertext, f64)],
-            constant: f64,
-            scale: Option<f64>
-        ) -> Result<Ciphertext>;
-        fn dot_values<T>(x: &[&Ciphertext], values: &[Vec<T>]) -> Result<Ciphertext>;
-
-        fn rotate(x: &Ciphertext, step: i64) -> Result<Ciphertext>;
-        fn rotate_many(x: &Ciphertext, steps: &[i64]) -> Result<Vec<Ciphertext>>;
-        fn sum_of_rotations(terms: &[(&Ciphertext, &[i64])]) -> Result<Ciphertext>;
-        fn conjugate(x: &Ciphertext) -> Result<Ciphertext>;
-        fn transform(x: &Ciphertext, m: &LinearTransform) -> Result<Ciphertext>;
-
-        fn drop_to_level(x: &Ciphertext, level: usize) -> Result<Ciphertext>;
-        fn match_scale(x: &Ciphertext, scale: f64, level: usize) -> Result<Ciphertext>;
-
-        fn polynomial(x: &Ciphertext, p: &Polynomial, scale: Option<f64>) -> Result<Ciphertext>;
-        fn power_basis(x: &Ciphertext, polynomials: &[&Monomial]) -> Result<PowerBasis<Powers>>;
-        fn chebyshev_basis(
-            x: &Ciphertext,
-            polynomials: &[&Polynomial]
-        ) -> Result<PowerBasis<Powers>>;
-        fn monomial_in(
-            powers: &PowerBasis<Powers>,
-            p: &Monomial,
-            scale: Option<f64>
-        ) -> Result<Ciphertext>;
-        fn polynomial_in(
-            powers: &PowerBasis<Powers>,
-            p: &Polynomial,
-            scale: Option<f64>
-        ) -> Result<Ciphertext>;
-
-        fn bootstrap_to(x: &Ciphertext, scale: f64) -> Result<Ciphertext>;
-        fn functional_bootstrap(
-            x: &Ciphertext,
-            input: FbtInput,
-            functions: &[(&PeriodicFunction, f64)]
-        ) -> Result<Vec<Ciphertext>>;
+    fn fused<F: Fused>(&self, op: &F, x: &[&Ciphertext]) -> Result<Vec<Ciphertext>> {
+        operation(op.name(), || {
+            // Step 1: vectors of these parameters and this key, bootstrapped where levels run out.
+            x.iter().try_for_each(|x| self.check(x))?;
+            let operands = op.operands(self, x)?;
+            let operands: Vec<&Ciphertext> = operands.iter().map(|x| &**x).collect();
+            let state =
+                |x: &&Ciphertext| State { metadata: x.metadata(), origins: x.origins.clone() };
+            let states: Vec<State> = operands.iter().map(state).collect();
+            // Step 2: the metadata. Results that could wrap are refused before any work.
+            let costs = |x: &Metadata, step| self.rotation_cost(x, step);
+            let Planned { plan, results } = op.plan(&Scope::new(self.rules(), &costs), &states)?;
+            // Step 3: the phases.
+            let inner = op.run(self, &operands, &plan)?.into_iter().zip(results);
+            let result = |(inner, State { metadata, origins })| {
+                Ciphertext::at_level(&self.params, inner, metadata.meta, origins)
+            };
+            Ok(inner.map(result).collect())
+        })
     }
 
-    fn bootstrap_automatically(&self, x: &Ciphertext, scale: f64) -> Result<Ciphertext> {
-        let bootstrapped = self.bootstrap_to(x, scale).during("bootstrap_automatically")?;
-        self.automatic.add(&bootstrapped);
-        Ok(bootstrapped)
+    fn metadata(&self, x: &Ciphertext) -> Metadata {
+        x.metadata()
     }
 
-    /// In place, which saves a copy for every term.
-    fn add_many(&self, terms: &[&Ciphertext]) -> Result<Ciphertext> {
-        let op = "add_many";
-        let (first, rest) = terms.split_first().ok_or_else(error::no_values).during(op)?;
-        let mut sum = (*first).clone();
-        rest.iter().try_for_each(|term| self.add_assign(&mut sum, term)).during(op)?;
-        Ok(sum)
+    fn stated(&self, _: Statement, x: Ciphertext, meta: CiphertextMeta) -> Ciphertext {
+        x.changed(meta)
+    }
+
+    fn origins(&self, x: &Ciphertext) -> Origins {
+        x.origins().clone()
+    }
+
+    fn with_origins(&self, x: Ciphertext, origins: Origins) -> Ciphertext {
+        x.of(origins)
+    }
+
+    fn reinterpret_scale(&self, x: Ciphertext, factor: f64) -> Result<Ciphertext> {
+        operation("reinterpret_scale", || x.reinterpret_scale(factor))
+    }
+
+    fn repeated(&self, x: Ciphertext, slots: usize) -> Result<Ciphertext> {
+        operation("repeated", || x.repeated(slots))
+    }
+
+    fn broadcast(&self, x: Ciphertext, len: usize) -> Result<Ciphertext> {
+        operation("broadcast", || x.broadcast(len))
+    }
+
+    fn rotates_by(&self, x: &Ciphertext, step: i64) -> bool {
+        let slots = x.meta().slots;
+        let step = step.rem_euclid(slots as i64) as usize;
+        step == 0 || self.keys.rotations(slots, x.lattice().limbs()).contains_key(&step)
+    }
+
+    fn refreshes(&self) -> Option<Span> {
+        self.refresh.as_ref().map(|refresh| refresh.span())
+    }
+
+    fn refreshed(&self, x: &Ciphertext, scale: f64) -> Result<Ciphertext> {
+        let refresh = self.refresh.as_ref().ok_or_else(no_bootstrapping)?;
+        let refreshed = operation("bootstrap", || refresh.refreshed(self, x, scale))?;
+        self.automatic.add(&refreshed);
+        Ok(refreshed)
+    }
+
+    fn attached<T: Any>(&self) -> Option<&T> {
+        self.attachments.get()
     }
 }

@@ -1,11 +1,19 @@
 //! Masks: some slots stay, the others become zero.
 
-use std::{borrow::Cow, iter::once, ops::Range};
+use std::{iter::once, ops::Range};
 
-use crate::{Bounds, CiphertextMeta, CkksOps, Interval, Metadata, Result, error};
+use bellerophon_ring::Result;
 
-/// Keeps the slots of the ranges, by a product with ones and zeros; see [`ComposedOps::mask`].
-pub(crate) fn masked<A: CkksOps>(
+use crate::ciphertext::CiphertextMeta;
+use crate::error;
+use crate::interval::{Bounds, Interval};
+use crate::metadata::Metadata;
+use crate::ops::CkksOps;
+use crate::vectors::Operand;
+
+/// Keeps the slots of the ranges, by a product with ones and zeros; see
+/// [`ComposedOps::mask`](crate::ComposedOps::mask).
+pub fn masked<A: CkksOps>(
     a: &A,
     x: &A::Ciphertext,
     ranges: impl IntoIterator<Item = Range<usize>>,
@@ -42,24 +50,21 @@ pub(crate) fn masked<A: CkksOps>(
 
 /// `x` for a sum over its slots: clears the padding, which takes a level, unless it is known to be
 /// zero.
-pub(crate) fn cleared<'c, A: CkksOps>(
-    a: &A,
-    x: &'c A::Ciphertext,
-) -> Result<Cow<'c, A::Ciphertext>> {
+pub fn cleared<'c, A: CkksOps>(a: &A, x: &'c A::Ciphertext) -> Result<Operand<'c, A::Ciphertext>> {
     let Metadata { level, meta } = a.metadata(x);
     let CiphertextMeta { len, slots, .. } = meta;
     if meta.is_clear() {
-        return Ok(Cow::Borrowed(x));
+        return Ok(Operand::Given(x));
     }
     if level == 0 {
         return Err(error::padding(len, slots));
     }
-    masked(a, x, once(0..len)).map(Cow::Owned)
+    masked(a, x, once(0..len)).map(Operand::made)
 }
 
 /// All slots of `x` as values, with zeros for the padding.
-pub(crate) fn whole<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
-    let x = cleared(a, x)?.into_owned();
+pub fn whole<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
+    let x = (*cleared(a, x)?).clone();
     let slots = a.metadata(&x).meta.slots;
     a.with_len(x, slots)
 }

@@ -9,57 +9,82 @@
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | `scale_management` | aligned levels and scales of two operands, level drops |
-//! | `add` | addition, subtraction, negation; with ciphertexts, plaintexts, constants |
-//! | `mul` | products, squares; by plaintexts, constants; linear combinations |
-//! | `statements` | what composed operations know better than the rules |
-//! | `rescale` | the rescale |
-//! | `rotate` | rotations, conjugation, hoisted rotations |
-//! | `sum` | sums over slots, copies, dot products |
+//! | `ckks_ops` | [`Vectors`](crate::vectors::Vectors) for the evaluator: these steps, once for all operations |
+//! | `kernels` | steps on phases that operations share |
+//! | `plain` | sums and products with vectors that the caller encoded |
+//! | `sum` | sums over slots, copies |
 //! | `mask` | masks: some slots stay, the others become zero |
 //! | `padding` | padding that is moved into a domain, or cleared |
-//! | `ckks_ops` | [`CkksOps`](crate::CkksOps) for the evaluator |
+//! | `statements` | what composed operations know better than the rules |
 
-mod add;
 mod ckks_ops;
-pub(crate) mod mask;
-mod mul;
-pub(crate) mod padding;
-mod rescale;
-pub(crate) mod rotate;
-mod scale_management;
-pub(crate) mod statements;
-pub(crate) mod sum;
+mod kernels;
+pub mod mask;
+pub mod padding;
+mod plain;
+pub mod statements;
+pub mod sum;
 
-pub(crate) use ckks_ops::metadata_operations;
+use std::{any::Any, sync::Arc};
 
 use bellerophon_mlwe as mlwe;
-
 #[cfg(doc)]
-use crate::ErrorKind;
-use crate::bootstrap::{Bootstrapping, Watch};
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::Result;
+
+use crate::attachments::Attachments;
+use crate::ciphertext::Ciphertext;
 use crate::debugging::Automatic;
-use crate::fbt::Functional;
-use crate::{
-    Ciphertext, During, Encoder, EvaluationKeys, Params, Plaintext, Result,
-    metadata::rules::MetadataRules,
-};
+use crate::encode::{Encoder, Plaintext};
+use crate::hook::Refresh;
+use crate::keys::EvaluationKeys;
+use crate::metadata::Metadata;
+use crate::metadata::rules::MetadataRules;
+#[cfg(doc)]
+use crate::ops::CkksOps;
+use crate::params::Params;
+use crate::rotation_plan::{RotationCost, RotationPath};
 
 /// Evaluates operations on ciphertexts under one secret key.
 ///
 /// It shares the keys; its only mutable state is a count of bootstraps. It is cheap to create: use
 /// one per thread, or one for all.
+///
+/// ```
+/// use bellerophon_ckks::{CkksOps, Encoder, EvaluationKeys, Evaluator, KeyLevels, SecretKey};
+/// use bellerophon_ckks::{Interval, decrypt_values, encrypt};
+/// # use bellerophon_ckks::{LevelGroup, ModulusChain, Params, ParamsSpec, Security};
+/// # use rand::SeedableRng;
+/// # let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1);
+/// # let levels = vec![LevelGroup::single(40, 2)];
+/// # let chain = ModulusChain { degree: 1 << 10, first_bits: 50, levels, special: (50, 1) };
+/// # let params = Params::new(ParamsSpec::from_chain(&chain, 40, Security::Insecure)?)?;
+/// let secret = SecretKey::generate(params.lattice(), &mut rng)?;
+/// let spec = KeyLevels::default().multiply(2).rotate([1], 1);
+/// let keys = EvaluationKeys::generate(&params, &secret, &spec, &mut rng)?;
+/// let range = Interval::real(-2.0, 2.0)?; // declared, and public
+/// let plain = Encoder::new(&params).encode(&[0.5, -1.5, 2.0, 0.25], range, params.scale(), 3)?;
+/// let x = encrypt(&params, &plain, &secret, &mut rng)?;
+/// let eval = Evaluator::new(&params, &keys)?;
+/// let y = eval.add_scalar(&eval.square(&x)?, -1.0)?;
+/// let z = eval.mul(&y, &eval.rotate(&y, 1)?)?;
+/// let found: Vec<f64> = decrypt_values(&params, &z, &secret)?;
+/// let expected = [-0.75 * 1.25, 1.25 * 3.0, 3.0 * -0.9375, -0.9375 * -0.75];
+/// assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6));
+/// # Ok::<(), bellerophon_ckks::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Evaluator {
-    params: Params,
+    /// The parameters.
+    pub params: Params,
     encoder: Encoder,
     keys: EvaluationKeys,
-    pub(crate) bootstrapping: Option<Bootstrapping>,
-    pub(crate) functional: Option<Functional>,
-    /// The progress callback of bootstraps.
-    pub(crate) watch: Watch,
+    /// What it bootstraps operands with when their levels run out.
+    pub refresh: Option<Arc<dyn Refresh<Self, Ciphertext>>>,
+    /// What further crates keep with the evaluator.
+    pub attachments: Attachments,
     /// What it bootstraps automatically, for a debugger.
-    pub(crate) automatic: Automatic<Ciphertext>,
+    pub automatic: Automatic<Ciphertext>,
 }
 
 impl Evaluator {
@@ -69,41 +94,50 @@ impl Evaluator {
     /// [`mlwe::ErrorKind::ParamsMismatch`] for keys of other parameters,
     /// [`ErrorKind::ParamsMismatch`] for keys of another relinearization strategy.
     pub fn new(params: &Params, keys: &EvaluationKeys) -> Result<Self> {
-        let op = "make an evaluator";
-        params.check(keys.fingerprint()).during(op)?;
+        params.check(keys.fingerprint())?;
         if let Some(relinearization) = keys.relinearization_keys() {
-            params.check_relin_strategy(relinearization.strategy()).during(op)?;
-            relinearization.prepare().during(op)?;
+            params.check_relin_strategy(relinearization.strategy())?;
+            relinearization.prepare()?;
         }
         Ok(Self {
             params: params.clone(),
             encoder: Encoder::new(params),
             keys: keys.clone(),
-            bootstrapping: None,
-            functional: None,
-            watch: Watch::default(),
+            refresh: None,
+            attachments: Attachments::default(),
             automatic: Automatic::unseen(),
         })
     }
 
+    /// The same evaluator, which bootstraps operands when their levels run out.
+    pub fn refreshing(self, refresh: Arc<dyn Refresh<Self, Ciphertext>>) -> Self {
+        Self { refresh: Some(refresh), ..self }
+    }
+
+    /// The same evaluator with a value that a circuit keeps with it, such as its keys.
+    pub fn attaching<T: Any + Send + Sync>(mut self, value: T) -> Self {
+        self.attachments.set(value);
+        self
+    }
+
     /// The same evaluator, which keeps what it bootstraps automatically.
-    pub(crate) fn seen(&self) -> (Self, Automatic<Ciphertext>) {
+    pub fn seen(&self) -> (Self, Automatic<Ciphertext>) {
         let automatic = Automatic::seen();
         (Self { automatic: automatic.clone(), ..self.clone() }, automatic)
     }
 
     /// The rules that derive the metadata of results from those of the operands.
-    pub(crate) fn rules(&self) -> MetadataRules<'_> {
+    pub fn rules(&self) -> MetadataRules<'_> {
         self.params.rules()
     }
 
-    /// Computes [`CkksOps::params`](crate::CkksOps::params).
-    pub(crate) fn params(&self) -> &Params {
+    /// The parameters.
+    pub fn params(&self) -> &Params {
         &self.params
     }
 
     /// An encoder for the same parameters.
-    pub(crate) fn encoder(&self) -> &Encoder {
+    pub fn encoder(&self) -> &Encoder {
         &self.encoder
     }
 
@@ -116,8 +150,8 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`mlwe::ErrorKind::ParamsMismatch`].
-    pub(crate) fn trivial(&self, plaintext: &Plaintext) -> Result<Ciphertext> {
-        self.check_plain(plaintext).during("trivial encryption")?;
+    pub fn trivial(&self, plaintext: &Plaintext) -> Result<Ciphertext> {
+        self.check_plain(plaintext)?;
         let lattice = self.params.lattice();
         let inner =
             mlwe::Ciphertext::trivial(lattice, plaintext.poly.clone(), self.keys.secret_id())?;
@@ -126,7 +160,7 @@ impl Evaluator {
     }
 
     /// Refuses ciphertexts under other parameters or another key.
-    pub(crate) fn check(&self, ct: &Ciphertext) -> Result<()> {
+    pub fn check(&self, ct: &Ciphertext) -> Result<()> {
         self.params.check(ct.inner.ident().fingerprint)?;
         self.params.check_level_of(ct.lattice().limbs(), ct.level())?;
         if ct.lattice().ident().key != self.keys.secret_id() {
@@ -137,20 +171,25 @@ impl Evaluator {
     }
 
     /// Refuses plaintexts of other parameters.
-    pub(crate) fn check_plain(&self, p: &Plaintext) -> Result<()> {
+    pub fn check_plain(&self, p: &Plaintext) -> Result<()> {
         self.params.check(p.fingerprint)?;
         self.params.check_level_of(p.limbs(), p.level())
     }
 
-    /// Refuses ciphertexts with fewer than `needed` levels left.
-    pub(crate) fn check_levels(&self, needed: usize, left: usize) -> Result<()> {
-        self.rules().check_levels(needed, left)
+    /// The rotation of a vector with this metadata by `step` in `[0, slots)`.
+    pub fn rotation_path(&self, x: &Metadata, step: usize) -> Result<RotationPath<'_>> {
+        self.keys().rotation_path(self.params(), x, step)
+    }
+
+    /// The effect of a rotation by `step` on the metadata of a vector.
+    pub fn rotation_cost(&self, x: &Metadata, step: usize) -> Result<RotationCost> {
+        Ok(self.rotation_path(x, step)?.cost(self.params(), self.params().limbs_at(x.level)))
     }
 }
 
 impl Plaintext {
     /// The first `limbs` limbs of the polynomial.
-    pub(crate) fn poly_at(&self, limbs: usize) -> bellerophon_ring::Poly<bellerophon_ring::Ntt> {
+    pub fn poly_at(&self, limbs: usize) -> bellerophon_ring::Poly<bellerophon_ring::Ntt> {
         self.poly.limb_range(0..limbs)
     }
 }

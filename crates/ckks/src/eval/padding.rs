@@ -1,12 +1,16 @@
 //! Padding: moved by a plaintext, at no level, or cleared by a mask.
 
-use std::borrow::Cow;
+use bellerophon_ring::Result;
 
-use super::mask::cleared;
-use crate::{
-    Bounds, CiphertextMeta, CkksOps, Interval, Metadata, Result,
-    bootstrap::auto_bootstrap::is_short, encode::check_number, error, polynomial::check_domain,
-};
+use crate::ciphertext::CiphertextMeta;
+use crate::encode::check_number;
+use crate::error;
+use crate::eval::mask::cleared;
+use crate::interval::{Bounds, Interval, check_domain};
+use crate::metadata::Metadata;
+use crate::ops::CkksOps;
+use crate::refresh::is_short;
+use crate::vectors::Operand;
 
 /// The middle of a range.
 fn middle(range: &Interval) -> f64 {
@@ -15,7 +19,7 @@ fn middle(range: &Interval) -> f64 {
 
 /// Adds a constant to the padding that brings the middle of its range to `to`; see
 /// [`ComposedOps::move_padding`](crate::ComposedOps::move_padding).
-pub(crate) fn moved<A: CkksOps>(a: &A, x: &A::Ciphertext, to: f64) -> Result<A::Ciphertext> {
+pub fn moved<A: CkksOps>(a: &A, x: &A::Ciphertext, to: f64) -> Result<A::Ciphertext> {
     let CiphertextMeta { slots, len, bounds: Bounds { values, padding }, .. } = a.metadata(x).meta;
     check_number("the middle of the moved padding", to)?;
     let step = to - middle(&padding);
@@ -33,29 +37,29 @@ pub(crate) fn moved<A: CkksOps>(a: &A, x: &A::Ciphertext, to: f64) -> Result<A::
 /// `x` with its padding in a domain, for an operation of `needed` levels: as it is if it lies
 /// there, moved if its range is no wider than the domain, and otherwise cleared, at one level or by
 /// an automatic bootstrap.
-pub(crate) fn inside<'c, A: CkksOps>(
+pub fn inside<'c, A: CkksOps>(
     a: &A,
     x: &'c A::Ciphertext,
     (lo, hi): (f64, f64),
     needed: usize,
-) -> Result<Cow<'c, A::Ciphertext>> {
+) -> Result<Operand<'c, A::Ciphertext>> {
     let Metadata { level, meta } = a.metadata(x);
     let CiphertextMeta { len, slots, bounds: Bounds { padding, .. }, .. } = meta;
     if len == slots || check_domain(&Bounds::all(padding), lo, hi).is_ok() {
-        return Ok(Cow::Borrowed(x));
+        return Ok(Operand::Given(x));
     }
     let narrow = padding.is_real() && padding.hi() - padding.lo() <= hi - lo;
     let x = match narrow {
-        true => Cow::Borrowed(x),
+        true => Operand::Given(x),
         // A bootstrap clears the padding at no level.
         false if is_short(a, level, needed + 1) => {
-            Cow::Owned(a.bootstrap_automatically(x, a.params().scale())?)
+            Operand::made(a.refreshed(x, a.params().scale())?)
         }
         false if level <= needed => return Err(error::padding(len, slots)),
         false => cleared(a, x)?,
     };
     match lo <= 0.0 && 0.0 <= hi && !narrow {
         true => Ok(x),
-        false => moved(a, &x, 0.5 * lo + 0.5 * hi).map(Cow::Owned),
+        false => moved(a, &x, 0.5 * lo + 0.5 * hi).map(Operand::made),
     }
 }

@@ -3,58 +3,17 @@
 //! An operand of another scale is multiplied by an integer at a higher level and rescaled: the
 //! scale absorbs the factor, and the message is unchanged.
 
+use bellerophon_ring::Result;
+
+use super::route::{AlignedProducts, Route, same_scale, tolerance};
 use super::rules::{LEAST_FACTOR, MetadataRules};
-use crate::{During, LevelScale, Metadata, Result, encode::check_scale, error};
-
-/// Scales with a smaller relative difference are equal.
-const TOLERANCE: f64 = 1.0 / (1u64 << 40) as f64;
-
-/// Scales with a larger relative difference are never equal, however small they are.
-const LOOSEST: f64 = 1.0 / (1u64 << 10) as f64;
-
-/// The largest relative difference of equal scales: `2^-40`, or one unit of an encoded 1 for scales
-/// below `2^40`, down to `2^10`.
-fn tolerance(a: f64, b: f64) -> f64 {
-    (1.0 / a.min(b)).clamp(TOLERANCE, LOOSEST)
-}
-
-/// Whether two scales are equal up to rounding.
-pub(crate) fn same_scale(a: f64, b: f64) -> bool {
-    (a / b - 1.0).abs() <= tolerance(a, b)
-}
-
-/// The route of an operand to a level, and to another scale if there is a factor.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Route {
-    /// The level that it is dropped to first.
-    pub from: usize,
-    /// An integer factor there: the scale absorbs it, the message is unchanged.
-    pub factor: Option<i128>,
-    /// The level after the rescales that follow; `from` without a factor.
-    pub to: usize,
-}
-
-impl Route {
-    /// Drops levels only.
-    pub(crate) fn drop_to(level: usize) -> Self {
-        Self { from: level, factor: None, to: level }
-    }
-}
-
-/// The products of a sum before its rescale, and how their factors get there.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct AlignedProducts {
-    /// The level of the products.
-    pub level: usize,
-    /// Their common scale.
-    pub scale: f64,
-    /// The routes of the two factors of each product.
-    pub routes: Vec<(Route, Route)>,
-}
+use crate::encode::check_scale;
+use crate::error::{self, LevelScale};
+use crate::metadata::Metadata;
 
 impl MetadataRules<'_> {
     /// `x` at a level at most its own.
-    pub(crate) fn drop_to_level(self, x: &Metadata, level: usize) -> Result<Metadata> {
+    pub fn drop_to_level(self, x: &Metadata, level: usize) -> Result<Metadata> {
         if level > x.level {
             return Err(error::level_too_high(level, x.level));
         }
@@ -101,7 +60,7 @@ impl MetadataRules<'_> {
     }
 
     /// The route of `x` to a scale and a level at most its own.
-    pub(crate) fn match_scale(self, x: &Metadata, scale: f64, level: usize) -> Result<Route> {
+    pub fn match_scale(self, x: &Metadata, scale: f64, level: usize) -> Result<Route> {
         check_scale(scale)?;
         if level > x.level {
             return Err(error::level_too_high(level, x.level));
@@ -109,7 +68,7 @@ impl MetadataRules<'_> {
         self.reached(x, scale, level).ok_or_else(|| {
             error::other_scale(
                 "the vector",
-                x.standing(),
+                x.level_scale(),
                 LevelScale { level, log2_scale: scale.log2() },
                 "another scale takes a level above the requested one",
             )
@@ -118,7 +77,7 @@ impl MetadataRules<'_> {
 
     /// Routes of two operands to one level and one scale. Different scales cost a level of the
     /// operand with more levels, or of both if they are at one level.
-    pub(crate) fn align(self, x: &Metadata, y: &Metadata) -> Result<(Route, Route)> {
+    pub fn align(self, x: &Metadata, y: &Metadata) -> Result<(Route, Route)> {
         let level = x.level.min(y.level);
         if same_scale(x.meta.scale, y.meta.scale) {
             return Ok((Route::drop_to(level), Route::drop_to(level)));
@@ -132,13 +91,13 @@ impl MetadataRules<'_> {
                 return Ok((Route::drop_to(level), route));
             }
         }
-        Err(error::scale_mismatch(x.standing(), y.standing()))
+        Err(error::scale_mismatch(x.level_scale(), y.level_scale()))
     }
 
     /// Routes of two factors to one level. Scales may differ. A factor with spare levels is matched
     /// to the scale of the other at the cost of a rescale, so that products at one level have one
     /// scale.
-    pub(crate) fn align_factors(self, x: &Metadata, y: &Metadata) -> (Route, Route) {
+    pub fn align_factors(self, x: &Metadata, y: &Metadata) -> (Route, Route) {
         let level = x.level.min(y.level);
         let bring = |high: &Metadata, low: &Metadata| {
             // At the lower level a constant would take a level that the product needs: the scales
@@ -152,7 +111,7 @@ impl MetadataRules<'_> {
 
     /// Routes of the vectors of a sum to one level and one scale: those of the lowest vector if the
     /// others have spare levels for its scale, else one level further down.
-    pub(crate) fn align_all(self, x: &[Metadata]) -> Result<Vec<Route>> {
+    pub fn align_all(self, x: &[Metadata]) -> Result<Vec<Route>> {
         let lowest = x.iter().min_by_key(|x| x.level).ok_or_else(error::no_values)?;
         let scale = lowest.meta.scale;
         for level in (0..=lowest.level).rev().take(2) {
@@ -161,14 +120,14 @@ impl MetadataRules<'_> {
             }
         }
         let other = x.iter().find(|x| !same_scale(x.meta.scale, scale)).unwrap_or(lowest);
-        Err(error::scale_mismatch(lowest.standing(), other.standing()))
+        Err(error::scale_mismatch(lowest.level_scale(), other.level_scale()))
     }
 
     /// Routes of the factors of a sum of products to `level`, that of the lowest operand, or one
     /// level further down if a product has no spare level there. After the rescale the sum has
     /// `scale`; without one, the scale of the product with the fewest spare levels, and without
     /// products the default scale.
-    pub(crate) fn align_products(
+    pub fn align_products(
         self,
         products: &[(Metadata, Metadata)],
         level: usize,
@@ -192,8 +151,8 @@ impl MetadataRules<'_> {
         }
         let needed = target(level);
         let found = products.iter().map(of).find(|&found| !same_scale(found, needed));
-        let standing = |scale: f64| LevelScale { level, log2_scale: scale.log2() };
-        let (left, right) = (standing(found.unwrap_or(needed)), standing(needed));
+        let level_scale = |scale: f64| LevelScale { level, log2_scale: scale.log2() };
+        let (left, right) = (level_scale(found.unwrap_or(needed)), level_scale(needed));
         Err(error::scale_mismatch(left, right))
     }
 
@@ -215,7 +174,7 @@ impl MetadataRules<'_> {
 
     /// The level of a sum of products of `x` with plain vectors before its rescale, and the scale
     /// of each plain vector there: after the rescale the sum has the scale of the first of `x`.
-    pub(crate) fn dot_factors(self, x: &[Metadata]) -> Result<(usize, Vec<f64>)> {
+    pub fn dot_factors(self, x: &[Metadata]) -> Result<(usize, Vec<f64>)> {
         let level = x.iter().map(|x| x.level).min().ok_or_else(error::no_values)?;
         self.check_levels(1, level)?;
         let scale = x[0].meta.scale;
@@ -232,7 +191,7 @@ impl MetadataRules<'_> {
         if factor < LEAST_FACTOR {
             return Err(error::other_scale(
                 "a vector",
-                x.standing(),
+                x.level_scale(),
                 needed,
                 "it was not rescaled, `rescale` it first",
             ));
@@ -241,7 +200,7 @@ impl MetadataRules<'_> {
     }
 
     /// `x` at the end of a route.
-    pub(crate) fn follow(self, x: &Metadata, route: &Route) -> Result<Metadata> {
+    pub fn follow(self, x: &Metadata, route: &Route) -> Result<Metadata> {
         let mut at = self.dropped(x, route.from)?;
         if let Some(factor) = route.factor {
             // The constant multiplies phase, scale and noise alike; the message is unchanged.
@@ -251,7 +210,7 @@ impl MetadataRules<'_> {
         }
         // One rescale a level: each adds its own rounding.
         while at.level > route.to {
-            at = self.rescaled(&at).during("rescale")?;
+            at = self.rescaled(&at)?;
         }
         Ok(at)
     }

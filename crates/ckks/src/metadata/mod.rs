@@ -1,11 +1,17 @@
 //! Metadata of a vector: level, scale, ranges and noise, and the precision that follows from them.
 
-pub(crate) mod alignment;
-pub(crate) mod rules;
+mod alignment;
+pub mod route;
+pub mod rules;
+mod sums;
 
 use std::fmt;
 
-use crate::{Ciphertext, CiphertextMeta, Interval, LevelScale, Params, noise};
+use crate::ciphertext::{Ciphertext, CiphertextMeta};
+use crate::error::LevelScale;
+use crate::interval::Interval;
+use crate::noise;
+use crate::params::Params;
 
 /// The public metadata of a ciphertext: everything but the phase.
 ///
@@ -78,12 +84,12 @@ impl Metadata {
     }
 
     /// Level and scale, for errors.
-    pub(crate) fn standing(&self) -> LevelScale {
+    pub fn level_scale(&self) -> LevelScale {
         LevelScale { level: self.level, log2_scale: self.meta.scale.log2() }
     }
 
     /// The operand of a noise formula for products.
-    pub(crate) fn operand(&self) -> noise::Operand {
+    pub fn operand(&self) -> noise::Operand {
         self.meta.operand()
     }
 }
@@ -123,7 +129,7 @@ impl Estimate {
     }
 
     /// Correct bits in the worst slot relative to the largest magnitude of the range.
-    pub(crate) fn bits_of_range(&self) -> f64 {
+    pub fn bits_of_range(&self) -> f64 {
         self.range.bound().log2() - self.log2_worst
     }
 }
@@ -164,7 +170,7 @@ impl Ciphertext {
     }
 
     /// Level and scale, for errors.
-    pub(crate) fn standing(&self) -> LevelScale {
-        self.metadata().standing()
+    pub fn level_scale(&self) -> LevelScale {
+        self.metadata().level_scale()
     }
 }

@@ -4,29 +4,30 @@
 //! from a phase. [`Evaluator`](crate::Evaluator) applies the rule first, then computes the phase;
 //! the simulator applies the same rule.
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use bellerophon_mlwe as mlwe;
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::Result;
 
-use super::alignment::{AlignedProducts, Route};
-use crate::{
-    Bounds, CiphertextMeta, During, Interval, LevelScale, Metadata, Params, Plaintext, Result,
-    SlotValue,
-    encode::{check_number, check_range, check_scale, check_values},
-    error,
-    error::rounded_up,
-    lengths::pair,
-    noise::{self, Noise},
-    noise_model::NoiseModel,
-    origins::{Origins, Relation, Relations},
-    rotation_plan::RotationCost,
-};
+use super::route::{AlignedProducts, Route};
+use crate::ciphertext::CiphertextMeta;
+use crate::encode::{Plaintext, check_number, check_range, check_scale, check_values};
+use crate::error::{self, LevelScale, rounded_up};
+use crate::interval::{Bounds, Interval};
+use crate::lengths::pair;
+use crate::metadata::Metadata;
+use crate::noise::{self, Noise};
+use crate::noise_model::NoiseModel;
+use crate::origins::{Origins, Relation, Relations};
+use crate::params::Params;
+use crate::rotation_plan::RotationCost;
+use crate::slot_value::SlotValue;
 
 /// Smallest scale of an encoded constant: below it, rounding would destroy the constant.
 pub(super) const LEAST_FACTOR: f64 = 256.0;
 
 /// `round(c scale)`; refuses results of more than 126 bits ([`ErrorKind::Argument`]).
-pub(crate) fn scaled_integer(c: f64, scale: f64) -> Result<i128> {
+pub fn scaled_integer(c: f64, scale: f64) -> Result<i128> {
     let product = (c * scale).round();
     if product.abs() >= 2f64.powi(126) {
         return Err(error::constant(scale.log2()));
@@ -36,7 +37,7 @@ pub(crate) fn scaled_integer(c: f64, scale: f64) -> Result<i128> {
 
 /// The plan of a sum of products, constants and multiples of vectors with one rescale.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Combination {
+pub struct Combination {
     /// The level at which the sum is formed.
     pub level: usize,
     /// The routes of the factors of each product there.
@@ -51,22 +52,21 @@ pub(crate) struct Combination {
 
 impl CiphertextMeta {
     /// The operand of a noise formula for products.
-    pub(crate) fn operand(&self) -> noise::Operand {
+    pub fn operand(&self) -> noise::Operand {
         noise::Operand { message: self.bounds.slots().bound() * self.scale, noise: self.noise }
     }
 
     /// The message times a positive factor, through the scale.
-    pub(crate) fn reinterpret_scale(mut self, factor: f64) -> Result<Self> {
-        let op = "reinterpret_scale";
-        check_scale(factor).during(op)?;
+    pub fn reinterpret_scale(mut self, factor: f64) -> Result<Self> {
+        check_scale(factor)?;
         self.scale /= factor;
-        check_scale(self.scale).during(op)?;
+        check_scale(self.scale)?;
         self.bounds = self.bounds.map(|r| r.scale(factor));
         Ok(self)
     }
 
     /// Real slots, within the known magnitude.
-    pub(crate) fn assume_real(mut self) -> Self {
+    pub fn assume_real(mut self) -> Self {
         self.bounds = self.bounds.map(|r| match r.is_real() {
             true => *r,
             false => Interval::between(-r.bound(), r.bound()),
@@ -77,7 +77,7 @@ impl CiphertextMeta {
 
 impl Plaintext {
     /// The plaintext as a vector whose noise is its rounding.
-    pub(crate) fn metadata(&self) -> Metadata {
+    pub fn metadata(&self) -> Metadata {
         let Self { scale, slots, len, bounds, .. } = *self;
         let noise = Noise::plain(NoiseModel::Average.encoding(bounds.slots().is_real()));
         let meta = CiphertextMeta { scale, slots, len, bounds, noise };
@@ -86,15 +86,14 @@ impl Plaintext {
 
     /// The origins of its rounding: the plaintext. Two values of the polynomial identify it, in all
     /// programs.
-    pub(crate) fn origins(&self) -> Origins {
-        let limb = self.poly.limb(0);
-        Origins::plain([limb[0], limb[limb.len() - 1]])
+    pub fn origins(&self) -> Origins {
+        Origins::plain(self.identity)
     }
 }
 
 impl Params {
     /// The metadata rules for these parameters.
-    pub(crate) fn rules(&self) -> MetadataRules<'_> {
+    pub fn rules(&self) -> MetadataRules<'_> {
         MetadataRules { params: self, errors: NoiseModel::Average }
     }
 }
@@ -102,29 +101,29 @@ impl Params {
 /// The metadata rules for one parameter set. Every function returns the metadata of the result, or
 /// the error of the operation; keys are not checked.
 #[derive(Clone, Copy)]
-pub(crate) struct MetadataRules<'p> {
+pub struct MetadataRules<'p> {
     params: &'p Params,
     errors: NoiseModel,
 }
 
 impl MetadataRules<'_> {
     /// The parameters.
-    pub(crate) fn params(&self) -> &Params {
+    pub fn params(&self) -> &Params {
         self.params
     }
 
     /// The noise model: the sum of errors of several sources.
-    pub(crate) fn errors(&self) -> NoiseModel {
+    pub fn errors(&self) -> NoiseModel {
         self.errors
     }
 
     /// The same rules with another noise model.
-    pub(crate) fn with_errors(self, errors: NoiseModel) -> Self {
+    pub fn with_errors(self, errors: NoiseModel) -> Self {
         Self { errors, ..self }
     }
 
     /// The variance of a source of errors under the noise model, in the ring of the parameters.
-    pub(crate) fn source(self, variance: f64) -> f64 {
+    pub fn source(self, variance: f64) -> f64 {
         self.errors.source(self.params.lattice().spec().degree, variance)
     }
 
@@ -141,7 +140,7 @@ impl MetadataRules<'_> {
     }
 
     /// The noise of a vector that is used at another, nearly equal scale.
-    pub(crate) fn taken_for(self, x: &Metadata, scale: f64) -> Noise {
+    pub fn taken_for(self, x: &Metadata, scale: f64) -> Noise {
         // The message read at the wrong scale is off in proportion to itself: a deterministic
         // error, at most that of the largest slot.
         let off = (x.meta.scale - scale).abs() * x.meta.bounds.slots().bound();
@@ -156,7 +155,7 @@ impl MetadataRules<'_> {
 
     /// Refuses messages that may wrap around with their excess, and levels that the chain does not
     /// have.
-    pub(crate) fn check_range(self, x: &Metadata) -> Result<()> {
+    pub fn check_range(self, x: &Metadata) -> Result<()> {
         self.params.check_level(x.level)?;
         let CiphertextMeta { scale, bounds, noise, .. } = x.meta;
         // The excess may lie outside the range, so the message with its largest value must fit.
@@ -169,7 +168,7 @@ impl MetadataRules<'_> {
 
     /// Refuses operands with fewer than `needed` levels, or at a level that the chain does not
     /// have.
-    pub(crate) fn check_levels(self, needed: usize, left: usize) -> Result<()> {
+    pub fn check_levels(self, needed: usize, left: usize) -> Result<()> {
         self.params.check_level(left)?;
         if left < needed {
             return Err(error::out_of_levels(needed, left));
@@ -178,7 +177,7 @@ impl MetadataRules<'_> {
     }
 
     /// Refuses operands below the level for which a linear transform was prepared.
-    pub(crate) fn check_prepared(self, prepared: usize, level: usize) -> Result<()> {
+    pub fn check_prepared(self, prepared: usize, level: usize) -> Result<()> {
         self.params.check_level(level)?;
         if level < prepared {
             return Err(error::prepared_level(prepared, level));
@@ -187,7 +186,7 @@ impl MetadataRules<'_> {
     }
 
     /// The vector that encodes values of a declared range in `slots` slots at a level.
-    pub(crate) fn encoded<T: SlotValue>(
+    pub fn encoded<T: SlotValue>(
         self,
         (values, range): (&[T], Interval),
         slots: usize,
@@ -201,7 +200,7 @@ impl MetadataRules<'_> {
     }
 
     /// The vector that encodes `len` values of a declared range, whatever they are.
-    pub(crate) fn encoding(
+    pub fn encoding(
         self,
         (len, range): (usize, Interval),
         slots: usize,
@@ -233,12 +232,12 @@ impl MetadataRules<'_> {
     }
 
     /// An encryption of an encoded vector under the secret key.
-    pub(crate) fn encrypted_secret(self, plain: &Metadata) -> Metadata {
+    pub fn encrypted_secret(self, plain: &Metadata) -> Metadata {
         self.encrypted(plain, mlwe::noise::fresh_secret(self.params.lattice()))
     }
 
     /// An encryption of an encoded vector under the public key.
-    pub(crate) fn encrypted_public(self, plain: &Metadata) -> Metadata {
+    pub fn encrypted_public(self, plain: &Metadata) -> Metadata {
         self.encrypted(plain, mlwe::noise::fresh_public(self.params.lattice()))
     }
 
@@ -253,7 +252,7 @@ impl MetadataRules<'_> {
     }
 
     /// `x` divided by the primes of its level, one at a time.
-    pub(crate) fn rescaled(self, x: &Metadata) -> Result<Metadata> {
+    pub fn rescaled(self, x: &Metadata) -> Result<Metadata> {
         self.check_levels(1, x.level)?;
         // The division is exact only for a message that did not wrap before it.
         self.check_range(x)?;
@@ -264,7 +263,7 @@ impl MetadataRules<'_> {
     }
 
     /// Noise divided by the primes of a level, one at a time.
-    pub(crate) fn divided(self, level: usize, mut noise: Noise) -> Noise {
+    pub fn divided(self, level: usize, mut noise: Noise) -> Noise {
         let lattice = self.params.lattice();
         let rounding = self.source(mlwe::noise::rounding(lattice));
         // A level of several primes rounds once for each. The roundings of all but the last prime
@@ -277,7 +276,7 @@ impl MetadataRules<'_> {
     }
 
     /// `f(x, y)` for a sum or difference `f` of operands at one level and scale.
-    pub(crate) fn sum(
+    pub fn sum(
         self,
         x: &Metadata,
         y: &Metadata,
@@ -290,7 +289,7 @@ impl MetadataRules<'_> {
     }
 
     /// `-x`.
-    pub(crate) fn negative(self, x: &Metadata) -> Metadata {
+    pub fn negative(self, x: &Metadata) -> Metadata {
         Metadata {
             meta: CiphertextMeta { bounds: x.meta.bounds.map(Interval::neg), ..x.meta },
             ..*x
@@ -298,7 +297,7 @@ impl MetadataRules<'_> {
     }
 
     /// `x + c` in every slot, and the integer to add.
-    pub(crate) fn add_scalar(self, x: &Metadata, c: f64) -> Result<(Metadata, i128)> {
+    pub fn add_scalar(self, x: &Metadata, c: f64) -> Result<(Metadata, i128)> {
         check_number("the constant", c)?;
         let mut sum = *x;
         sum.meta.bounds = x.meta.bounds.map(|r| r.shift(c));
@@ -322,12 +321,7 @@ impl MetadataRules<'_> {
     }
 
     /// `x y` of factors at one level, before relinearization.
-    pub(crate) fn product(
-        self,
-        x: &Metadata,
-        y: &Metadata,
-        relation: Relation,
-    ) -> Result<Metadata> {
+    pub fn product(self, x: &Metadata, y: &Metadata, relation: Relation) -> Result<Metadata> {
         let degree = self.params.lattice().spec().degree;
         let noise = self.errors.product(degree, x.operand(), y.operand(), relation);
         let scale = x.meta.scale * y.meta.scale;
@@ -336,7 +330,7 @@ impl MetadataRules<'_> {
     }
 
     /// `x^2`, before relinearization.
-    pub(crate) fn square(self, x: &Metadata) -> Metadata {
+    pub fn square(self, x: &Metadata) -> Metadata {
         let meta = CiphertextMeta {
             scale: x.meta.scale * x.meta.scale,
             bounds: x.meta.bounds.map(Interval::square),
@@ -347,7 +341,7 @@ impl MetadataRules<'_> {
     }
 
     /// A product after relinearization.
-    pub(crate) fn relinearized(self, product: &Metadata) -> Result<Metadata> {
+    pub fn relinearized(self, product: &Metadata) -> Result<Metadata> {
         // The product of two vectors that fit may wrap: refuse it before any key is used.
         self.check_range(product)?;
         let mut result = *product;
@@ -357,24 +351,14 @@ impl MetadataRules<'_> {
     }
 
     /// `x p` for an encoded vector, at the lower of the two levels, not rescaled.
-    pub(crate) fn mul_plain(
-        self,
-        x: &Metadata,
-        p: &Metadata,
-        relation: Relation,
-    ) -> Result<Metadata> {
+    pub fn mul_plain(self, x: &Metadata, p: &Metadata, relation: Relation) -> Result<Metadata> {
         self.check_constants(p.meta.bounds.slots().bound(), p.meta.scale)?;
         self.plain_term(x, p, relation)
     }
 
     /// As [`mul_plain`](Self::mul_plain), as a term of a sum: its constants may be small beside
     /// those of other terms.
-    pub(crate) fn plain_term(
-        self,
-        x: &Metadata,
-        p: &Metadata,
-        relation: Relation,
-    ) -> Result<Metadata> {
+    pub fn plain_term(self, x: &Metadata, p: &Metadata, relation: Relation) -> Result<Metadata> {
         let x = self.dropped(x, x.level.min(p.level))?;
         // The rounding of p is no error of an encryption.
         let product = self.product(&x, p, relation.min(Relation::Rounded))?;
@@ -384,7 +368,7 @@ impl MetadataRules<'_> {
 
     /// The scale of a factor for `x`, at a level above 0, for a product at `scale` after the
     /// rescale; without `scale`, at the scale of `x`.
-    pub(crate) fn factor_scale(self, x: &Metadata, scale: Option<f64>) -> f64 {
+    pub fn factor_scale(self, x: &Metadata, scale: Option<f64>) -> f64 {
         let divisor = self.params.divisor(x.level);
         // The rescale divides by the divisor: a factor at that scale leaves the scale of x as it
         // is.
@@ -393,15 +377,15 @@ impl MetadataRules<'_> {
 
     /// Refuses constants up to `bound`, other than zeros, that rounding at their scale would
     /// destroy.
-    pub(crate) fn check_constants(self, bound: f64, scale: f64) -> Result<()> {
+    pub fn check_constants(self, bound: f64, scale: f64) -> Result<()> {
         if bound > 0.0 && bound * scale < LEAST_FACTOR {
             return Err(error::small_constant(scale.log2()));
         }
         Ok(())
     }
 
-    /// [`term`](Self::term) with a constant of its own, which must survive its rounding.
-    pub(crate) fn mul_scalar(self, x: &Metadata, c: f64, scale: f64) -> Result<(Metadata, i128)> {
+    /// A term with a constant of its own, which must survive its rounding.
+    pub fn mul_scalar(self, x: &Metadata, c: f64, scale: f64) -> Result<(Metadata, i128)> {
         check_scale(scale)?;
         self.check_constants(c.abs(), scale)?;
         self.term(x, c, scale)
@@ -426,7 +410,7 @@ impl MetadataRules<'_> {
     }
 
     /// `k x`.
-    pub(crate) fn mul_integer(self, x: &Metadata, k: i64) -> Result<Metadata> {
+    pub fn mul_integer(self, x: &Metadata, k: i64) -> Result<Metadata> {
         let k = k as f64;
         let mut product = *x;
         product.meta.bounds = x.meta.bounds.map(|r| r.scale(k));
@@ -436,13 +420,13 @@ impl MetadataRules<'_> {
     }
 
     /// `i x`.
-    pub(crate) fn mul_i(self, x: &Metadata) -> Metadata {
+    pub fn mul_i(self, x: &Metadata) -> Metadata {
         let bounds = x.meta.bounds.map(Interval::as_complex);
         Metadata { meta: CiphertextMeta { bounds, ..x.meta }, ..*x }
     }
 
     /// A rotation of `x`.
-    pub(crate) fn rotated(self, x: &Metadata, cost: RotationCost) -> Metadata {
+    pub fn rotated(self, x: &Metadata, cost: RotationCost) -> Metadata {
         let mut rotated = *x;
         if cost != RotationCost::Still {
             let added = self.source(cost.noise(self.params, self.limbs(x)));
@@ -454,7 +438,7 @@ impl MetadataRules<'_> {
     }
 
     /// The conjugates of the slots.
-    pub(crate) fn conjugated(self, x: &Metadata) -> Metadata {
+    pub fn conjugated(self, x: &Metadata) -> Metadata {
         let mut conjugate = *x;
         let added = mlwe::noise::automorphism(self.params.lattice(), self.limbs(x));
         conjugate.meta.noise = self.errors.with(x.meta.noise, self.source(added));
@@ -463,7 +447,7 @@ impl MetadataRules<'_> {
 
     /// `sum_j x_j y_j + sum_i c_i z_i + constant`, rescaled once, at `scale`: or, without one, at
     /// that of [`align_products`](Self::align_products). `relations` are those of all operands.
-    pub(crate) fn mul_add_many(
+    pub fn mul_add_many(
         self,
         products: &[(Metadata, Metadata)],
         terms: &[(Metadata, f64)],

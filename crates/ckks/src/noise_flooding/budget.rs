@@ -1,14 +1,17 @@
 //! The number of results of one key that are shared, and their decryption.
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use std::fmt;
 
-use bellerophon_mlwe::{self as mlwe, KeyId};
+use bellerophon_mlwe::{self as mlwe, KeyId, SecretKey};
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::Result;
 use rand::CryptoRng;
 
 use super::{Flooding, NoiseBound, Predicted, decrypt_flooded};
-use crate::{Ciphertext, During, Encoder, Result, SecretKey, encode::check_type, error};
+use crate::ciphertext::Ciphertext;
+use crate::encode::{Encoder, check_type};
+use crate::error;
 
 /// `log2` of the probability that the error of some value exceeds [`FloodedValues::bits`].
 const LOG2_FAILURE: f64 = -20.0;
@@ -40,7 +43,7 @@ impl DecryptionBudget {
     /// # Errors
     /// For no results, and for bits outside that range.
     pub fn new(key: KeyId, queries: u64, statistical_bits: f64) -> Result<Self> {
-        let flooding = Flooding::new(queries, statistical_bits).during("DecryptionBudget::new")?;
+        let flooding = Flooding::new(queries, statistical_bits)?;
         Ok(Self { key, flooding, left: queries, reserved: 0 })
     }
 
@@ -50,10 +53,9 @@ impl DecryptionBudget {
     /// # Errors
     /// As [`new`](Self::new), and if `left` exceeds `queries`.
     pub fn resume(key: KeyId, queries: u64, statistical_bits: f64, left: u64) -> Result<Self> {
-        let op = "DecryptionBudget::resume";
-        let budget = Self::new(key, queries, statistical_bits).during(op)?;
+        let budget = Self::new(key, queries, statistical_bits)?;
         if left > queries {
-            return Err(error::budget_spent(left, queries, queries).during(op));
+            return Err(error::budget_spent(left, queries, queries));
         }
         Ok(Self { left, ..budget })
     }
@@ -66,7 +68,7 @@ impl DecryptionBudget {
     pub fn reserve(&mut self, results: u64) -> Result<u64> {
         // Both counters change together, or neither does.
         let (left, queries) = (self.left, self.flooding.queries());
-        let spent = error::budget_spent(results, left, queries).during("reserve");
+        let spent = error::budget_spent(results, left, queries);
         self.left = left.checked_sub(results).ok_or(spent)?;
         self.reserved += results;
         Ok(self.left)
@@ -122,14 +124,13 @@ impl DecryptionBudget {
         rng: &mut R,
     ) -> Result<FloodedValues> {
         // Step 1: refusals. They take nothing from the budget.
-        let op = "decrypt_flooded";
-        self.check(key.id()).during(op)?;
+        self.check(key.id())?;
         let noise = Predicted::new(bound, &self.flooding);
-        check_type::<f64>(&ciphertext.meta.bounds).during(op)?;
+        check_type::<f64>(&ciphertext.meta.bounds)?;
         let worst = noise.worst(LOG2_FAILURE);
         let largest = bound.metadata().meta.bounds.values.extent();
         if worst >= largest {
-            return Err(error::nothing_left(worst, largest).during(op));
+            return Err(error::nothing_left(worst, largest));
         }
         // Step 2: decryption, with the flooding noise added before decoding.
         let (params, flooding) = (encoder.params(), &self.flooding);

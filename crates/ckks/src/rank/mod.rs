@@ -7,23 +7,23 @@
 //! | `reducing` | an evaluator with automatic rank reduction |
 //! | `ckks_ops` | the implementation of [`CkksOps`](crate::CkksOps) for that evaluator |
 //! | `switch` | ring switching: vectors of few slots to a smaller ring |
-//! | `bootstrap` | bootstrapping of vectors of rank `r` through RLWE |
 
-mod bootstrap;
 mod ckks_ops;
 mod reducing;
 mod switch;
 
-pub use bootstrap::RankBootstrap;
+use bellerophon_mlwe::{self as mlwe, RankReduceKey, RingConversion, SecretKey};
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::Result;
+use rand::CryptoRng;
+
 pub use reducing::{ReducingEvaluator, ReducingKeys};
 pub use switch::RingSwitch;
 
-#[cfg(doc)]
-use crate::ErrorKind;
-use bellerophon_mlwe::{self as mlwe, RankReduceKey, RingConversion, SecretKey};
-use rand::CryptoRng;
-
-use crate::{Ciphertext, CiphertextMeta, During, Params, Result, error};
+use crate::ciphertext::{Ciphertext, CiphertextMeta};
+use crate::error;
+use crate::params::Params;
 
 /// The key that switches vectors to a smaller rank, where operations cost less.
 ///
@@ -50,7 +50,7 @@ impl RankReduction {
         to: &Params,
         rng: &mut R,
     ) -> Result<(Self, SecretKey)> {
-        from.check(secret.params().fingerprint()).during("generate a rank reduction key")?;
+        from.check(secret.params().fingerprint())?;
         // The first components of the secret: the masks of the others are switched to them.
         let part = secret.truncate_rank(to.lattice(), rng)?;
         let key = RankReduceKey::generate(secret, &part, to.limbs(), rng)?;
@@ -63,28 +63,27 @@ impl RankReduction {
     /// [`mlwe::ErrorKind::ParamsMismatch`] for a key between other sets,
     /// [`mlwe::ErrorKind::Shape`] for a key of other components, [`mlwe::ErrorKind::Level`] for a
     /// key that does not serve all levels of `to`.
-    pub(crate) fn from_parts(from: &Params, to: &Params, key: RankReduceKey) -> Result<Self> {
-        let (op, shape) = ("assemble a rank reduction", *key.key().shape());
+    pub fn from_parts(from: &Params, to: &Params, key: RankReduceKey) -> Result<Self> {
+        let shape = *key.key().shape();
         // The key must lead from one set to the other, and drop the components in between.
-        from.check(shape.from.fingerprint).during(op)?;
-        to.check(shape.to.fingerprint).during(op)?;
+        from.check(shape.from.fingerprint)?;
+        to.check(shape.to.fingerprint)?;
         let needed = from.lattice().spec().rank.saturating_sub(to.lattice().spec().rank);
         if needed == 0 || shape.from_rank != needed {
             let found = shape.from_rank;
-            return Err(mlwe::error::rank(found, needed).during(op));
+            return Err(mlwe::error::rank(found, needed));
         }
         if shape.limbs != to.limbs() {
             let (found, needed) = (shape.limbs, format!("{} of the smaller rank", to.limbs()));
-            return Err(mlwe::error::limbs(found, needed).during(op));
+            return Err(mlwe::error::limbs(found, needed));
         }
         Ok(Self { from: from.clone(), to: to.clone(), key })
     }
 
     /// `Err` unless the key leads from one of these sets to the other.
-    pub(crate) fn check_params(&self, from: &Params, to: &Params) -> Result<()> {
-        let op = "write a rank reduction";
-        from.check(self.from.lattice().fingerprint()).during(op)?;
-        to.check(self.to.lattice().fingerprint()).during(op)
+    pub fn check_params(&self, from: &Params, to: &Params) -> Result<()> {
+        from.check(self.from.lattice().fingerprint())?;
+        to.check(self.to.lattice().fingerprint())
     }
 
     /// The parameters of reduced vectors.
@@ -104,8 +103,7 @@ impl RankReduction {
     /// [`ErrorKind::ParamsMismatch`] or [`ErrorKind::KeyMismatch`] if the vector belongs to another
     /// set or key, [`ErrorKind::Range`] if its values do not fit that level.
     pub fn apply(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        let op = "reduce the rank";
-        self.from.check(x.lattice().ident().fingerprint).during(op)?;
+        self.from.check(x.lattice().ident().fingerprint)?;
         // Step 1: drop the limbs that the smaller set does not have.
         let (mut inner, meta) = x.clone().into_parts();
         if inner.limbs() > self.to.limbs() {
@@ -143,7 +141,7 @@ impl RankConversion {
         small: &Params,
         rng: &mut R,
     ) -> Result<(Self, SecretKey)> {
-        large.check(secret.params().fingerprint()).during("generate keys of a conversion")?;
+        large.check(secret.params().fingerprint())?;
         let limbs = large.limbs().min(small.limbs());
         let rings = RingConversion::generate(secret, small.lattice(), limbs, rng)?;
         let module = rings.map().extract_secret(secret)?;
@@ -151,12 +149,12 @@ impl RankConversion {
     }
 
     /// Assembles the conversion of two sets, between whose lattices `rings` converts.
-    pub(crate) fn from_parts(large: &Params, small: &Params, rings: RingConversion) -> Self {
+    pub fn from_parts(large: &Params, small: &Params, rings: RingConversion) -> Self {
         Self { large: large.clone(), small: small.clone(), rings }
     }
 
     /// The conversion of the lattices.
-    pub(crate) fn rings(&self) -> &RingConversion {
+    pub fn rings(&self) -> &RingConversion {
         &self.rings
     }
 
@@ -166,11 +164,10 @@ impl RankConversion {
     /// [`mlwe::ErrorKind::ParamsMismatch`] if the vector is not of the large set,
     /// [`ErrorKind::Shape`] if it has more slots than the small ring.
     pub fn to_rank(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        let op = "convert to a module";
-        self.large.check(x.lattice().ident().fingerprint).during(op)?;
+        self.large.check(x.lattice().ident().fingerprint)?;
         let (found, most) = (x.meta().slots, self.small.max_slots());
         if found > most {
-            return Err(error::slot_count(found, 1, most).during(op));
+            return Err(error::slot_count(found, 1, most));
         }
         // Coefficients are regrouped: the message, its scale and its noise are unchanged.
         let inner = self.rings.to_rank(x.lattice())?;
@@ -185,12 +182,11 @@ impl RankConversion {
     /// [`mlwe::ErrorKind::ParamsMismatch`] if the vector is not of the small set,
     /// [`ErrorKind::Range`] if the modulus of its level has no room for the factor.
     pub fn from_rank(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        let op = "convert from a module";
-        self.small.check(x.lattice().ident().fingerprint).during(op)?;
+        self.small.check(x.lattice().ident().fingerprint)?;
         // The trace multiplies the phase by the factor, which goes into the scale.
         let (factor, limbs, meta) = (self.rings.map().factor(), x.lattice().limbs(), x.meta());
         let scale = meta.scale * factor as f64;
-        self.large.check_range(meta.bounds.slots().bound(), scale, limbs).during(op)?;
+        self.large.check_range(meta.bounds.slots().bound(), scale, limbs)?;
         let inner = self.rings.from_rank(x.lattice())?;
         let noise = meta.noise.map(|v| mlwe::noise::trace(self.large.lattice(), factor, limbs, v));
         let meta = CiphertextMeta { scale, noise, ..*meta };

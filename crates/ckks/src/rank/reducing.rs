@@ -3,12 +3,15 @@
 use std::{borrow::Cow, sync::Arc};
 
 use bellerophon_mlwe::{self as mlwe, SecretKey, pad_rank, rank_schedule};
+use bellerophon_ring::Result;
 use rand::CryptoRng;
 
 use super::RankReduction;
-use crate::{
-    Ciphertext, During, EvaluationKeys, Evaluator, KeyLevels, Params, ParamsSpec, Result, error,
-};
+use crate::ciphertext::Ciphertext;
+use crate::error;
+use crate::eval::Evaluator;
+use crate::keys::{EvaluationKeys, KeyLevels};
+use crate::params::{Params, ParamsSpec};
 
 /// Levels that an operand keeps above the lowest operand of an operation, to match its scale.
 const SPARE_LEVELS: usize = 2;
@@ -85,7 +88,7 @@ impl ReducingKeys {
     /// # Errors
     /// [`mlwe::ErrorKind::KeyMismatch`] if a reduction leads between other secrets than those of
     /// its ranks.
-    pub(crate) fn from_parts(
+    pub fn from_parts(
         ranks: Vec<(Params, EvaluationKeys)>,
         reductions: Vec<RankReduction>,
     ) -> Result<Self> {
@@ -95,7 +98,7 @@ impl ReducingKeys {
                 let needed = keys.secret_id();
                 if found != needed {
                     let kind = mlwe::error::key_mismatch(found, needed);
-                    return Err(kind.during("assemble keys of all ranks"));
+                    return Err(kind);
                 }
             }
         }
@@ -103,7 +106,7 @@ impl ReducingKeys {
     }
 
     /// `Err` unless there are keys for every rank, and a reduction from each rank to the next.
-    pub(crate) fn check_counts(sets: &[Params], keys: usize, reductions: usize) -> Result<()> {
+    pub fn check_counts(sets: &[Params], keys: usize, reductions: usize) -> Result<()> {
         let needed = sets.len();
         if (keys, reductions + 1) == (needed, needed) {
             return Ok(());
@@ -111,22 +114,22 @@ impl ReducingKeys {
         let found = format!("{keys} sets of keys and {reductions} reductions");
         let needed =
             format!("{needed} sets for the ranks of the parameters, {} reductions", needed - 1);
-        Err(error::key_list(found, needed).during("read keys of all ranks"))
+        Err(error::key_list(found, needed))
     }
 
     /// `Err` unless these are the keys of the ranks of `params`.
-    pub(crate) fn check_params(&self, params: &Params) -> Result<()> {
+    pub fn check_params(&self, params: &Params) -> Result<()> {
         let (own, _) = &self.ranks[0];
-        params.check(own.lattice().fingerprint()).during("write keys of all ranks")
+        params.check(own.lattice().fingerprint())
     }
 
     /// The keys from each rank to the next.
-    pub(crate) fn reductions(&self) -> impl ExactSizeIterator<Item = &RankReduction> {
+    pub fn reductions(&self) -> impl ExactSizeIterator<Item = &RankReduction> {
         self.reductions.iter().map(|step| &**step)
     }
 
     /// Parameters and keys of every rank, the largest first.
-    pub(crate) fn ranks(&self) -> impl ExactSizeIterator<Item = (&Params, &EvaluationKeys)> {
+    pub fn ranks(&self) -> impl ExactSizeIterator<Item = (&Params, &EvaluationKeys)> {
         self.ranks.iter().map(|(params, keys)| (params, keys))
     }
 
@@ -156,47 +159,6 @@ impl ReducingKeys {
 /// - [`padded`](Self::padded) returns results at the rank of the client's secret.
 ///
 /// Bootstrapping needs an [`Evaluator`].
-///
-/// ```
-/// use bellerophon_ckks::{
-///     CkksOps, Encoder, Interval, KeyLevels, LevelGroup, ModulusChain, Params, ParamsSpec,
-///     ReducingEvaluator, ReducingKeys, Result, SecretKey, Security, decrypt_values, encrypt,
-/// };
-/// use rand::SeedableRng;
-///
-/// # fn main() -> Result<()> {
-/// // A toy ring of degree 2^9 at rank 4.
-/// let chain = ModulusChain {
-///     degree: 1 << 9,
-///     first_bits: 50,
-///     levels: vec![LevelGroup::single(40, 12)],
-///     special: (50, 1),
-/// };
-/// let mut spec = ParamsSpec::from_chain(&chain, 40, Security::Insecure)?;
-/// spec.lattice.rank = 4;
-/// let params = Params::new(spec)?;
-///
-/// let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1);
-/// let secret = SecretKey::generate(params.lattice(), &mut rng)?;
-/// let needs = KeyLevels::default().multiply(12);
-/// let keys = ReducingKeys::generate(&params, &secret, &needs, &mut rng)?;
-/// let eval = ReducingEvaluator::new(&keys)?;
-///
-/// let unit = Interval::real(-1.0, 1.0)?;
-/// let limbs = params.limbs();
-/// let plain = Encoder::new(&params).encode(&[0.5, -0.9], unit, params.scale(), limbs)?;
-/// let mut x = encrypt(&params, &plain, &secret, &mut rng)?;
-/// let mut ranks = vec![];
-/// while x.level() > 0 {
-///     x = eval.square(&x)?;
-///     ranks.push(x.lattice().rank());
-/// }
-/// assert_eq!((ranks[0], ranks[11]), (4, 1));
-/// let found: Vec<f64> = decrypt_values(&params, &eval.padded(&x)?, &secret)?;
-/// assert!(found[0].abs() < 1e-5 && found[1].abs() < 1e-5);
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Debug, Clone)]
 pub struct ReducingEvaluator {
     evaluators: Vec<Evaluator>,
@@ -205,6 +167,31 @@ pub struct ReducingEvaluator {
 
 impl ReducingEvaluator {
     /// An evaluator with the given keys.
+    ///
+    /// ```
+    /// # use bellerophon_ckks::{CkksOps, Encoder, Interval, KeyLevels, LevelGroup, ModulusChain};
+    /// # use bellerophon_ckks::{Params, ParamsSpec, SecretKey, Security, encrypt};
+    /// use bellerophon_ckks::{ReducingEvaluator, ReducingKeys};
+    /// # use rand::SeedableRng;
+    /// # let levels = vec![LevelGroup::single(40, 12)];
+    /// # let chain = ModulusChain { degree: 1 << 9, first_bits: 50, levels, special: (50, 1) };
+    /// # let mut spec = ParamsSpec::from_chain(&chain, 40, Security::Insecure)?;
+    /// # spec.lattice.rank = 4;
+    /// # let params = Params::new(spec)?;
+    /// # let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1);
+    /// # let secret = SecretKey::generate(params.lattice(), &mut rng)?;
+    /// let needs = KeyLevels::default().multiply(12);
+    /// let keys = ReducingKeys::generate(&params, &secret, &needs, &mut rng)?;
+    /// let eval = ReducingEvaluator::new(&keys)?;
+    /// # let (unit, limbs) = (Interval::real(-1.0, 1.0)?, params.limbs());
+    /// # let plain = Encoder::new(&params).encode(&[0.5, -0.9], unit, params.scale(), limbs)?;
+    /// let mut x = encrypt(&params, &plain, &secret, &mut rng)?; // rank 4, level 12
+    /// while x.level() > 0 {
+    ///     x = eval.square(&x)?;
+    /// }
+    /// assert_eq!((x.lattice().rank(), eval.padded(&x)?.lattice().rank()), (1, 4));
+    /// # Ok::<(), bellerophon_ckks::Error>(())
+    /// ```
     ///
     /// # Errors
     /// Those of [`Evaluator::new`].
@@ -215,7 +202,7 @@ impl ReducingEvaluator {
     }
 
     /// The evaluators of the ranks, the largest first.
-    pub(crate) fn evaluators(&self) -> &[Evaluator] {
+    pub fn evaluators(&self) -> &[Evaluator] {
         &self.evaluators
     }
 
@@ -231,19 +218,13 @@ impl ReducingEvaluator {
     /// `mlwe::ErrorKind::ParamsMismatch` and `mlwe::ErrorKind::KeyMismatch` for a vector that
     /// belongs to none of the ranks.
     pub fn padded(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        Ok(self.at(x, 0).during("pad to the largest rank")?.into_owned())
+        Ok(self.at(x, 0)?.into_owned())
     }
 
     /// The index of the smallest rank that has this level.
     fn rank_at(&self, level: usize) -> usize {
         let has = |e: &&Evaluator| e.params().max_level() >= level;
         self.evaluators.iter().take_while(has).count().saturating_sub(1)
-    }
-
-    /// The evaluator of the rank of this index, for a power basis that was computed there. Each
-    /// evaluator refuses powers of other sets.
-    pub(super) fn evaluator_at(&self, rank: usize) -> &Evaluator {
-        &self.evaluators[rank.min(self.evaluators.len() - 1)]
     }
 
     /// The index of the rank of a vector.

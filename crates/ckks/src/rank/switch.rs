@@ -1,11 +1,14 @@
 //! Ring switching: `Eval o Embed o RankReduce o Extract` (DPad-HE, section 4.3).
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use bellerophon_mlwe::{self as mlwe, RingSwitchKeys, SecretKey};
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::Result;
 use rand::CryptoRng;
 
-use crate::{Ciphertext, CiphertextMeta, During, Params, Result, error};
+use crate::ciphertext::{Ciphertext, CiphertextMeta};
+use crate::error;
+use crate::params::Params;
 
 /// Ring switching: vectors of few slots from a ring of degree `N` to one of degree `N' < N`, where
 /// the lower levels of a circuit cost less. Values stay in their slots.
@@ -46,9 +49,8 @@ impl RingSwitch {
         slots: usize,
         rng: &mut R,
     ) -> Result<(Self, SecretKey)> {
-        let op = "generate keys of a ring switch";
-        from.check(secret.params().fingerprint()).during(op)?;
-        check_slots(from, to, slots).during(op)?;
+        from.check(secret.params().fingerprint())?;
+        check_slots(from, to, slots)?;
         let (keys, part) =
             RingSwitchKeys::generate(secret, to.lattice(), 2 * slots, to.limbs(), rng)?;
         Ok((Self { from: from.clone(), to: to.clone(), slots, keys }, part))
@@ -58,14 +60,14 @@ impl RingSwitch {
     ///
     /// # Errors
     /// [`ErrorKind::Shape`] for keys of more slots than the sets have, or fewer than four.
-    pub(crate) fn from_parts(from: &Params, to: &Params, keys: RingSwitchKeys) -> Result<Self> {
+    pub fn from_parts(from: &Params, to: &Params, keys: RingSwitchKeys) -> Result<Self> {
         let slots = keys.module().spec().degree / 2;
-        check_slots(from, to, slots).during("assemble a ring switch")?;
+        check_slots(from, to, slots)?;
         Ok(Self { from: from.clone(), to: to.clone(), slots, keys })
     }
 
     /// The keys.
-    pub(crate) fn keys(&self) -> &RingSwitchKeys {
+    pub fn keys(&self) -> &RingSwitchKeys {
         &self.keys
     }
 
@@ -77,11 +79,10 @@ impl RingSwitch {
     /// set or key, [`ErrorKind::Shape`] if it has more slots than the switch was made for,
     /// [`ErrorKind::Range`] if the modulus of its level has no room for the factor.
     pub fn apply(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        let op = "switch rings";
-        self.from.check(x.lattice().ident().fingerprint).during(op)?;
+        self.from.check(x.lattice().ident().fingerprint)?;
         let (found, most) = (x.meta().slots, self.slots);
         if found > most {
-            return Err(error::slot_count(found, 1, most).during(op));
+            return Err(error::slot_count(found, 1, most));
         }
 
         // Step 1: drop the limbs that the target does not have, and check the room for the factor.
@@ -91,7 +92,7 @@ impl RingSwitch {
         }
         let (factor, limbs) = (self.keys.factor(), inner.limbs());
         let scale = meta.scale * factor as f64;
-        self.to.check_range(meta.bounds.slots().bound(), scale, limbs).during(op)?;
+        self.to.check_range(meta.bounds.slots().bound(), scale, limbs)?;
 
         // Step 2: Extract, RankReduce, Embed and Eval (the trace), as one map of the lattice layer.
         let inner = self.keys.switch(&inner)?;

@@ -1,15 +1,16 @@
 //! Simulated encoding and encryption.
 
-use super::{SimCiphertext, Simulator};
 #[cfg(doc)]
-use crate::ErrorKind;
-use crate::{
-    Complex64, During, Interval, Result, SlotValue,
-    encode::{check_values, constants_range},
-    error,
-    fbt::IntVec,
-    origins::{Origins, encoding},
-};
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::Result;
+use bellerophon_ring::error::operation;
+use num_complex::Complex64;
+
+use super::{SimCiphertext, Simulator};
+use crate::encode::check_values;
+use crate::interval::Interval;
+use crate::origins::Origins;
+use crate::slot_value::SlotValue;
 
 impl Simulator {
     /// Simulates [`encrypt`](crate::encrypt()) of values of a declared range, encoded at the
@@ -23,7 +24,21 @@ impl Simulator {
         range: Interval,
         level: usize,
     ) -> Result<SimCiphertext> {
-        let plain = self.encoded(values, range, level)?;
+        operation("encrypt", || self.encrypt_at(values, range, self.params.scale(), level))
+    }
+
+    /// As [`encrypt`](Self::encrypt), encoded at a given scale.
+    ///
+    /// # Errors
+    /// Those of [`Encoder::encode`](crate::Encoder::encode).
+    pub fn encrypt_at<T: SlotValue>(
+        &self,
+        values: &[T],
+        range: Interval,
+        scale: f64,
+        level: usize,
+    ) -> Result<SimCiphertext> {
+        let plain = self.plain(values, range, scale, level)?;
         let metadata = self.rules().encrypted_secret(&plain.metadata);
         Ok(SimCiphertext { metadata, origins: self.encryption(), ..plain })
     }
@@ -39,77 +54,26 @@ impl Simulator {
         range: Interval,
         level: usize,
     ) -> Result<SimCiphertext> {
-        let plain = self.encoded(values, range, level)?;
+        let plain = self.plain(values, range, self.params.scale(), level)?;
         let metadata = self.rules().encrypted_public(&plain.metadata);
         Ok(SimCiphertext { metadata, origins: self.encryption(), ..plain })
     }
 
-    /// Simulates [`Encoder::encode_integers`](crate::Encoder::encode_integers) and
-    /// [`encrypt`](crate::encrypt()) of integers of `0 .. p`.
-    ///
-    /// # Errors
-    /// Those of [`Encoder::encode_integers`](crate::Encoder::encode_integers),
-    /// [`ErrorKind::MissingKey`] without [`with_functional`](Self::with_functional).
-    pub fn encrypt_integers(
-        &self,
-        integers: &[usize],
-        modulus: usize,
-        level: usize,
-    ) -> Result<IntVec<SimCiphertext>> {
-        let op = "encrypt_integers";
-        let missing = error::missing_key("functional bootstrapping key", None);
-        let bootstrapper = self.functional.as_ref().ok_or(missing).during(op)?;
-        // The scale of integers depends on their modulus and differs from the default scale.
-        let scale = bootstrapper.integer_scale(modulus);
-        IntVec::assembled(integers, modulus, self.params.max_slots(), |slots, range| {
-            let reals: Vec<f64> = slots.iter().map(|z| z.re).collect();
-            let plain = match range.is_real() {
-                true => self.plain((&reals, range), 1, scale, level).during(op)?,
-                false => self.plain((slots, range), 1, scale, level).during(op)?,
-            };
-            let metadata = self.rules().encrypted_secret(&plain.metadata);
-            Ok(SimCiphertext { metadata, origins: self.encryption(), ..plain })
-        })
-    }
-
-    fn encoded<T: SlotValue>(
+    /// Values of a range, encoded at a level.
+    fn plain<T: SlotValue>(
         &self,
         values: &[T],
         range: Interval,
-        level: usize,
-    ) -> Result<SimCiphertext> {
-        let op = "encode";
-        self.params.check_level(level).during(op)?;
-        self.plain((values, range), 1, self.params.scale(), level).during(op)
-    }
-
-    /// Constants encoded in at least `slots` slots.
-    pub(super) fn constants<T: SlotValue>(
-        &self,
-        constants: &[T],
-        slots: usize,
         scale: f64,
         level: usize,
     ) -> Result<SimCiphertext> {
-        let range = constants_range(constants, self.params.max_slots())?;
-        self.plain((constants, range), slots, scale, level)
-    }
-
-    /// Values of a range encoded in at least `slots` slots.
-    pub(super) fn plain<T: SlotValue>(
-        &self,
-        (values, range): (&[T], Interval),
-        slots: usize,
-        scale: f64,
-        level: usize,
-    ) -> Result<SimCiphertext> {
+        self.params.check_level(level)?;
         // As the encoder does: check, then pad with zeros to a power of two.
         check_values(values, self.params.max_slots())?;
-        let slots = values.len().next_power_of_two().max(slots);
+        let slots = values.len().next_power_of_two();
         let metadata = self.rules().encoded((values, range), slots, scale, level)?;
         let mut padded: Vec<Complex64> = values.iter().map(|v| v.to_complex()).collect();
         padded.resize(slots, Complex64::ZERO);
-        let origins = Origins::plain(encoding(&padded, scale));
-        Ok(self.vector(padded, metadata, origins))
+        Ok(self.vector(padded, metadata, Origins::none()))
     }
 }

@@ -1,10 +1,11 @@
 //! The number of levels that a program needs, found by trial.
 
 use bellerophon_mlwe::{RelinStrategy, Security};
-use bellerophon_ring::Modulus;
+use bellerophon_ring::{ErrorKind, Modulus, Result};
 
 use super::Simulator;
-use crate::{ErrorKind, LevelGroup, Params, ParamsSpec, Result};
+use crate::modulus_chain::LevelGroup;
+use crate::params::{Params, ParamsSpec};
 
 /// Number of levels tried beyond those of the parameters.
 const BEYOND: usize = 32;

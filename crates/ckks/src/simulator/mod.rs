@@ -6,104 +6,76 @@
 //! written for any [`CkksOps`](crate::CkksOps) runs on it before a key exists, meets the errors
 //! that it would meet on ciphertexts, and leaves a [`Report`] with the keys that it used.
 //! [`min_level`] finds the number of levels that a program needs. A program that bootstraps runs
-//! on a simulator [with bootstrapping](Simulator::with_bootstrapping).
-//!
-//! ```
-//! use bellerophon_ckks::{
-//!     CkksOps, Encoder, ErrorKind, EvaluationKeys, Evaluator, Interval, LevelGroup, ModulusChain,
-//!     Params, ParamsSpec, Result, SecretKey, Security, decrypt_values, encrypt,
-//!     simulator::{self, Simulator},
-//! };
-//! use rand::SeedableRng;
-//!
-//! // The program, for ciphertexts and plain vectors alike.
-//! fn program<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
-//!     let y = a.square(&a.add_scalar(x, -0.5)?)?;
-//!     a.mul(&y, &a.rotate(&y, 1)?)
-//! }
-//!
-//! # fn main() -> Result<()> {
-//! // A toy ring without security; `ParamsSpec::w1()` is a set of 128 bits.
-//! let chain = ModulusChain {
-//!     degree: 1 << 10,
-//!     first_bits: 50,
-//!     levels: vec![LevelGroup::single(40, 2)],
-//!     special: (50, 1),
-//! };
-//! let params = Params::new(ParamsSpec::from_chain(&chain, 40, Security::Insecure)?)?;
-//! let values = [0.5, -1.5, 2.0, 0.25];
-//! let range = Interval::real(-2.0, 2.0)?; // declared, and public
-//!
-//! // Before any key exists: one level is not enough, operation 4 fails.
-//! let simulator = Simulator::new(&params);
-//! let refused = program(&simulator, &simulator.encrypt(&values, range, 1)?);
-//! assert!(matches!(&refused, Err(e) if matches!(e.kind(), ErrorKind::OutOfLevels { .. })));
-//! assert_eq!(simulator.report().failure.unwrap().operation, 4);
-//! let least = simulator::min_level(&params, |simulator, level| {
-//!     program(simulator, &simulator.encrypt(&values, range, level)?)
-//! })?;
-//! assert_eq!(least, 2);
-//!
-//! // Two levels are enough: the keys that the program needs, and the precision of its result.
-//! let simulator = Simulator::new(&params);
-//! let expected = program(&simulator, &simulator.encrypt(&values, range, 2)?)?;
-//! let keys = simulator.report().keys;
-//! assert!(expected.metadata().estimate(&params, -20.0).bits() > 20.0);
-//!
-//! // The same program on ciphertexts, with exactly these keys.
-//! let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1);
-//! let secret = SecretKey::generate(params.lattice(), &mut rng)?;
-//! let evaluator =
-//!     Evaluator::new(&params, &EvaluationKeys::generate(&params, &secret, &keys, &mut rng)?)?;
-//! let plain = Encoder::new(&params).encode(&values, range, params.scale(), 3)?;
-//! let y = program(&evaluator, &encrypt(&params, &plain, &secret, &mut rng)?)?;
-//! assert_eq!(y.metadata(), *expected.metadata());
-//! let found: Vec<f64> = decrypt_values(&params, &y, &secret)?;
-//! let close = |(a, b): (&f64, f64)| (a - b).abs() < 2f64.powi(-20);
-//! assert!(found.iter().zip(expected.reals()).all(close));
-//! # Ok(())
-//! # }
-//! ```
+//! on a simulator with bootstrapping (`SimulatorExt` of `bellerophon_circuits`).
 
-mod bootstrapping;
 mod ckks_ops;
 mod encrypt;
 mod min_level;
 mod record;
 mod report;
-mod steps;
-mod worst;
+
+use std::{
+    any::Any,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 #[cfg(doc)]
-use crate::ErrorKind;
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicU64, Ordering},
-};
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::Result;
+use num_complex::Complex64;
 
 pub use min_level::min_level;
 pub use report::{Failure, Report};
 
-use crate::{
-    CiphertextMeta, Complex64, During, Metadata, Params, Result,
-    bootstrap::Bootstrapper,
-    debugging::Automatic,
-    error,
-    fbt::FunctionalBootstrapper,
-    metadata::rules::MetadataRules,
-    noise_flooding::NoiseBound,
-    noise_model::NoiseModel,
-    origins::{Origins, Relation},
-    rotation_plan::RotationCost,
-};
+use crate::attachments::Attachments;
+use crate::ciphertext::CiphertextMeta;
+use crate::debugging::Automatic;
+use crate::error;
+use crate::hook::Refresh;
+use crate::metadata::Metadata;
+use crate::metadata::rules::MetadataRules;
+use crate::noise_flooding::NoiseBound;
+use crate::noise_model::NoiseModel;
+use crate::origins::Origins;
+use crate::params::Params;
+use crate::rotation_plan::RotationCost;
 
 /// Runs programs on plain vectors with the metadata of ciphertexts, and keeps a [`Report`].
+///
+/// ```
+/// use bellerophon_ckks::{CkksOps, ErrorKind, Interval, Result, simulator::Simulator};
+/// # use bellerophon_ckks::{LevelGroup, ModulusChain, Params, ParamsSpec, Security};
+///
+/// // The program, for ciphertexts and plain vectors alike.
+/// fn program<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
+///     let y = a.square(&a.add_scalar(x, -0.5)?)?;
+///     a.mul(&y, &a.rotate(&y, 1)?)
+/// }
+/// # let levels = vec![LevelGroup::single(40, 2)];
+/// # let chain = ModulusChain { degree: 1 << 10, first_bits: 50, levels, special: (50, 1) };
+/// # let params = Params::new(ParamsSpec::from_chain(&chain, 40, Security::Insecure)?)?;
+/// let (values, range) = ([0.5, -1.5, 2.0, 0.25], Interval::real(-2.0, 2.0)?); // a public range
+/// // One level is not enough: operation 4 fails.
+/// let simulator = Simulator::new(&params);
+/// let refused = program(&simulator, &simulator.encrypt(&values, range, 1)?).unwrap_err();
+/// assert!(matches!(refused.kind(), ErrorKind::OutOfLevels { .. }));
+/// assert_eq!(simulator.report().failure.unwrap().operation, 4);
+/// // Two are enough: the precision of the result, and the keys to generate for an evaluator.
+/// let simulator = Simulator::new(&params);
+/// let y = program(&simulator, &simulator.encrypt(&values, range, 2)?)?;
+/// assert!(y.metadata().estimate(&params, -20.0).bits() > 20.0);
+/// let keys = simulator.report().keys;
+/// # Ok::<(), bellerophon_ckks::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Simulator {
     params: Params,
-    bootstrapper: Option<Arc<Bootstrapper>>,
-    functional: Option<Arc<FunctionalBootstrapper>>,
-    auto_bootstrap: bool,
+    /// What it bootstraps operands with when their levels run out.
+    refresh: Option<Arc<dyn Refresh<Self, SimCiphertext>>>,
+    attachments: Attachments,
     noise_model: NoiseModel,
     /// The identity of the next encryption.
     next: AtomicU64,
@@ -147,26 +119,14 @@ impl SimCiphertext {
         self.values().iter().map(|z| z.re).collect()
     }
 
-    /// The origins of the errors, and the period of the slots.
-    fn periodic(&self) -> (&Origins, usize) {
-        (&self.origins, self.values.len())
-    }
-
     /// The exact values of all slots, padding included.
-    pub(crate) fn slots(&self) -> &[Complex64] {
+    pub fn slots(&self) -> &[Complex64] {
         &self.values
     }
 
     /// The same values with the metadata and the origins of a ciphertext.
-    pub(crate) fn with_state(self, metadata: Metadata, origins: Origins) -> Self {
+    pub fn with_state(self, metadata: Metadata, origins: Origins) -> Self {
         Self { metadata, origins, ..self }
-    }
-
-    /// Whether two operands share errors, and the origins of a result of both.
-    fn joint_origins(&self, other: &Self) -> (Relation, Origins) {
-        let slots = self.values.len().max(other.values.len());
-        let [x, y] = [self, other].map(|v| v.origins.repeated(v.values.len(), slots));
-        x.with(&y, slots)
     }
 
     fn with(&self, meta: CiphertextMeta) -> Self {
@@ -179,9 +139,8 @@ impl Simulator {
     pub fn new(params: &Params) -> Self {
         Self {
             params: params.clone(),
-            bootstrapper: None,
-            functional: None,
-            auto_bootstrap: false,
+            refresh: None,
+            attachments: Attachments::default(),
             noise_model: NoiseModel::default(),
             next: AtomicU64::default(),
             report: Mutex::default(),
@@ -190,17 +149,32 @@ impl Simulator {
     }
 
     /// A simulator of the same kind that keeps what it bootstraps automatically.
-    pub(crate) fn seen(&self) -> (Self, Automatic<SimCiphertext>) {
+    pub fn seen(&self) -> (Self, Automatic<SimCiphertext>) {
         let automatic = Automatic::seen();
         let simulator = Self {
-            bootstrapper: self.bootstrapper.clone(),
-            functional: self.functional.clone(),
-            auto_bootstrap: self.auto_bootstrap,
+            refresh: self.refresh.clone(),
+            attachments: self.attachments.clone(),
             noise_model: self.noise_model,
             automatic: automatic.clone(),
             ..Self::new(&self.params)
         };
         (simulator, automatic)
+    }
+
+    /// The same simulator, which bootstraps operands when their levels run out.
+    pub fn refreshing(self, refresh: Arc<dyn Refresh<Self, SimCiphertext>>) -> Self {
+        Self { refresh: Some(refresh), ..self }
+    }
+
+    /// The same simulator with a value that a circuit keeps with it.
+    pub fn attaching<T: Any + Send + Sync>(mut self, value: T) -> Self {
+        self.attachments.set(value);
+        self
+    }
+
+    /// The same simulator with all that circuits keep with an evaluator.
+    pub(crate) fn with_attachments(self, attachments: Attachments) -> Self {
+        Self { attachments, ..self }
     }
 
     /// The same simulator with a worst-case bound on noise instead of an average. The "variances"
@@ -215,8 +189,8 @@ impl Simulator {
     ///
     /// Polynomials, linear transforms and bootstraps are covered like sums, products and rotations.
     /// A bootstrap adds its approximation error in every slot, and its bound fails if the bootstrap
-    /// fails, with the probability in the [report](Report::failures). An [iterated
-    /// bootstrap](crate::CkksOps::bootstrap_iterated) states the range of the remainder after
+    /// fails, with the probability in the [report](Report::failures). An iterated
+    /// bootstrap states the range of the remainder after
     /// each round from the average noise, and its bound holds as long as that range does.
     ///
     /// Average and worst case do not mix: all inputs and operations of a program must use one
@@ -236,15 +210,14 @@ impl Simulator {
     /// for its vectors; `mlwe::ErrorKind::ParamsMismatch` and [`ErrorKind::ParamsMismatch`] for
     /// vectors of other parameters; [`ErrorKind::Argument`] for a vector whose error is unbounded.
     pub fn noise_bound(&self, x: &SimCiphertext) -> Result<NoiseBound> {
-        let op = "bound the noise";
         if self.noise_model != NoiseModel::Worst {
-            return Err(error::no_worst_case().during(op));
+            return Err(error::no_worst_case());
         }
-        self.check(x).during(op)?;
+        self.check(x)?;
         // The prediction of a long loop may have grown to infinity, which bounds nothing.
         let found = x.metadata.meta.noise.total;
         if !found.is_finite() {
-            return Err(error::variance(found).during(op));
+            return Err(error::variance(found));
         }
         Ok(NoiseBound::new(&self.params, x.metadata))
     }
@@ -259,7 +232,7 @@ impl Simulator {
     }
 
     /// A vector of this simulator.
-    pub(crate) fn vector(
+    pub fn vector(
         &self,
         values: Vec<Complex64>,
         metadata: Metadata,
@@ -275,17 +248,17 @@ impl Simulator {
     }
 
     /// The origins of a new encryption.
-    fn encryption(&self) -> Origins {
+    pub fn encryption(&self) -> Origins {
         Origins::one(self.next.fetch_add(1, Ordering::Relaxed))
     }
 
     /// The metadata rules of the evaluator, with the noise model of this simulator.
-    fn rules(&self) -> MetadataRules<'_> {
+    pub fn rules(&self) -> MetadataRules<'_> {
         self.params.rules().with_errors(self.noise_model)
     }
 }
 
 /// The cost of a rotation if every step has a key of its own.
-pub(crate) fn one_key(_: &Metadata, step: usize) -> Result<RotationCost> {
+pub fn one_key(_: &Metadata, step: usize) -> Result<RotationCost> {
     Ok(RotationCost::one_key(step))
 }

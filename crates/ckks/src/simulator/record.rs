@@ -2,8 +2,11 @@
 
 use std::sync::{MutexGuard, PoisonError};
 
+use bellerophon_ring::{During, Result};
+
 use super::{Failure, Report, SimCiphertext, Simulator};
-use crate::{During, KeyLevels, Result, cost::Count, metadata::rules::MetadataRules};
+use crate::cost::Trace;
+use crate::metadata::rules::MetadataRules;
 
 impl Simulator {
     /// The report of the program so far.
@@ -16,19 +19,19 @@ impl Simulator {
         self.report.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Performs one operation and records it in the report.
-    pub(super) fn perform<'v>(
+    /// Performs an operation with one result on one vector, by its metadata alone.
+    pub(super) fn perform_one(
         &self,
         op: &'static str,
-        operands: impl IntoIterator<Item = &'v SimCiphertext>,
-        operation: impl FnOnce(MetadataRules<'_>) -> Result<SimCiphertext>,
+        x: &SimCiphertext,
+        operation: impl FnOnce() -> Result<SimCiphertext>,
     ) -> Result<SimCiphertext> {
-        let one = |rules: MetadataRules<'_>| operation(rules).map(|vector| vec![vector]);
-        Ok(self.perform_all(op, operands, one)?.pop().expect("one result"))
+        let results = self.perform(op, [x], |_| Ok(vec![operation()?]))?;
+        Ok(results.into_iter().next().expect("one result"))
     }
 
-    /// As [`perform`](Self::perform) for an operation with several results.
-    pub(super) fn perform_all<'v>(
+    /// Performs one operation and records it in the report.
+    pub(super) fn perform<'v>(
         &self,
         op: &'static str,
         operands: impl IntoIterator<Item = &'v SimCiphertext>,
@@ -56,18 +59,8 @@ impl Simulator {
         result
     }
 
-    /// Records the key switches and keys of an operation.
-    pub(super) fn needs(&self, key_switches: usize, keys: impl FnOnce(KeyLevels) -> KeyLevels) {
-        let mut report = self.lock();
-        report.key_switches += key_switches;
-        report.keys = keys(std::mem::take(&mut report.keys));
-    }
-
-    /// Records the work of an operation.
-    pub(super) fn works(&self, count: impl FnOnce(&mut Count<'_>)) {
-        // Count without the lock, then add.
-        let mut work = Count::new(&self.params);
-        count(&mut work);
-        self.lock().work += work.work();
+    /// Records keys and work of an operation.
+    pub(super) fn record(&self, trace: Trace<'_>) {
+        self.lock().add(trace);
     }
 }

@@ -2,7 +2,11 @@
 
 use std::fmt;
 
-use crate::{Error, FailureProbability, KeyLevels, cost::Work};
+use bellerophon_ring::Error;
+
+use crate::cost::{Trace, Work};
+use crate::failure::FailureProbability;
+use crate::keys::KeyLevels;
 
 /// The first operation of a program that fails.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,14 +22,14 @@ pub struct Failure {
 pub struct Report {
     /// Number of operations, bootstraps and the failed operation included.
     pub operations: usize,
-    /// Number of bootstraps. They need [`BootstrapKeys`](crate::bootstrap::BootstrapKeys) in
+    /// Number of bootstraps. They need bootstrapping keys in
     /// addition to `keys`.
     pub bootstraps: usize,
     /// Number of functional bootstraps.
     pub functional: usize,
     /// A bound on the probability that any value of any bootstrapped vector is wrong: the sum of
-    /// [`BootstrapSpec::log2_failure`](crate::bootstrap::BootstrapSpec::log2_failure) for each
-    /// bootstrap and [`FbtSpec::log2_failure`](crate::fbt::FbtSpec::log2_failure) for each
+    /// `BootstrapSpec::log2_failure` for each
+    /// bootstrap and `FbtSpec::log2_failure` for each
     /// function. No other operation fails at random.
     pub failures: FailureProbability,
     /// Number of key switches, in products, rotations, conjugations and circuits.
@@ -40,6 +44,19 @@ pub struct Report {
     pub lowest_level: Option<usize>,
     /// The first failure, if there was one.
     pub failure: Option<Failure>,
+}
+
+impl Report {
+    /// Adds keys and work of an operation.
+    pub(super) fn add(&mut self, trace: Trace<'_>) {
+        let Trace { count, key_switches, keys, bootstraps, functional, failures } = trace;
+        self.key_switches += key_switches;
+        self.keys = std::mem::take(&mut self.keys).and(&keys);
+        self.work += count.work();
+        self.bootstraps += bootstraps;
+        self.functional += functional;
+        self.failures = self.failures.and(failures.log2(), 1);
+    }
 }
 
 impl fmt::Display for Report {

@@ -1,13 +1,20 @@
 //! Byte forms of encrypted vectors: the lattice ciphertext and its public metadata.
 
 use bellerophon_mlwe::{self as mlwe, wire as lattice};
-use bellerophon_ring::{wire::List, wire_form};
+use bellerophon_ring::{
+    Error, Result,
+    wire::{List, Wire},
+    wire_form,
+};
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    Bounds, Ciphertext, CiphertextMeta, Error, Interval, Origins, Params, Provided, Published,
-    Result, SeededCiphertext, noise::Noise, origins::Sources,
-};
+use crate::ciphertext::{Ciphertext, CiphertextMeta};
+use crate::encrypt::SeededCiphertext;
+use crate::interval::{Bounds, Interval};
+use crate::noise::Noise;
+use crate::origins::{Origins, Sources};
+use crate::params::Params;
+use crate::stated::{Payload, Stated};
 
 /// The plain form of a [`CiphertextMeta`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -36,9 +43,12 @@ struct NoiseForm {
     excess: f64,
 }
 
+/// The plain form of an [`Interval`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-enum RangeForm {
+pub enum RangeForm {
+    /// Real numbers from the first to the second.
     Real(f64, f64),
+    /// Complex numbers of at most this magnitude.
     Complex(f64),
 }
 
@@ -144,7 +154,7 @@ wire_form! {
     /// The plain form of a [`Ciphertext`].
     ///
     /// The ciphertext with all metadata of the server, for the server's own use only. Results leave
-    /// a server as [`Published`].
+    /// a server as [`Published`](crate::Published).
     pub struct CiphertextForm<'a> for Ciphertext:
         super::kind::CIPHERTEXT, "unpublished encrypted vector"
     {
@@ -164,61 +174,29 @@ wire_form! {
     }
 }
 
-wire_form! {
-    /// The plain form of a [`Published`]: only the declaration of the program, and what follows
-    /// from its public operations.
-    pub struct PublishedForm<'a> for Published:
-        super::kind::PUBLISHED, "published encrypted vector"
-    {
-        scale: f64 = scale,
-        slots: u32 = slots as u32,
-        len: u32 = len as u32,
-        /// The declared range of the values.
-        range: RangeForm = (&bounds.values).into(),
-        /// `log2` of the declared standard deviation of a slot's error.
-        log2_noise: i32 = self.log2_noise(),
-        lattice: lattice::CiphertextForm<'a> = ciphertext.lattice().to_form(params.lattice())?,
-    }
-    fn write(&self, params: &Params) {
-        // The padding is left out: its range follows from the declared range.
-        let ciphertext: &Ciphertext = self.as_ref();
-        let CiphertextMeta { scale, slots, len, bounds, .. } = *ciphertext.meta();
-    }
-    fn read(params, form) {
-        // Step 1: a ciphertext with provisional metadata: the declared range, and no noise.
-        let range: Interval = form.range.try_into()?;
-        let (slots, len) = (form.slots as usize, form.len as usize);
-        let (scale, bounds) = (form.scale, Bounds::all(range));
-        let meta = CiphertextMeta { scale, slots, len, bounds, noise: Noise::NONE };
-        let lattice = mlwe::Ciphertext::from_form(params.lattice(), form.lattice)?;
-        let ciphertext = Ciphertext::from_parts(params, lattice, meta)?;
-        // Step 2: the metadata of the declaration, as the publisher derived it.
-        Published::of(params, ciphertext, range, form.log2_noise)
-    }
+/// The plain form of a [`Stated`] vector: the statement and the lattice ciphertext.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a, S: Deserialize<'de>"))]
+pub struct StatedForm<'a, S> {
+    statement: S,
+    lattice: lattice::CiphertextForm<'a>,
 }
 
-wire_form! {
-    /// The plain form of a [`Provided`]: what the provider declares. The noise follows from the
-    /// parameters.
-    pub struct ProvidedForm<'a> for Provided:
-        super::kind::PROVIDED, "vector encrypted under a public key"
-    {
-        /// The scale of the parameters.
-        scale: f64 = scale,
-        slots: u32 = slots as u32,
-        len: u32 = len as u32,
-        /// The declared range of the values.
-        range: RangeForm = (&bounds.values).into(),
-        lattice: lattice::CiphertextForm<'a> = self.lattice().to_form(params.lattice())?,
+impl<T: Payload<By>, By> Wire for Stated<T, By> {
+    const KIND: u16 = T::KIND;
+    const NAME: &'static str = T::NAME;
+    type Params = Params;
+    type Form<'a> = StatedForm<'a, T::Statement>;
+    type Error = Error;
+
+    fn to_form(&self, params: &Params) -> Result<Self::Form<'_>> {
+        let lattice = self.vector.ciphertext().lattice().to_form(params.lattice())?;
+        Ok(StatedForm { statement: self.statement().clone(), lattice })
     }
-    fn write(&self, params: &Params) {
-        let CiphertextMeta { scale, slots, len, bounds, .. } = *self.meta();
-    }
-    fn read(params, form) {
-        let range: Interval = form.range.try_into()?;
-        let (len, slots) = (form.len as usize, form.slots as usize);
+
+    fn from_form(params: &Params, form: Self::Form<'_>) -> Result<Self> {
         let lattice = mlwe::Ciphertext::from_form(params.lattice(), form.lattice)?;
-        Self::of(params, lattice, form.scale, (len, slots), range)
+        Self::of(params, lattice, form.statement)
     }
 }
 

@@ -2,12 +2,15 @@
 
 use bellerophon_mlwe::{KeyId, RankHoistedKeys, RelinKeys, wire as lattice};
 use bellerophon_ring::{
+    Error, Result,
     wire::{List, Wire},
     wire_form,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, EvaluationKeys, KeyLevels, Params, Result, error};
+use crate::error;
+use crate::keys::{EvaluationKeys, KeyLevels};
+use crate::params::Params;
 
 /// The largest number of rotations of a request.
 const MOST_ROTATIONS: usize = 4096;
@@ -42,7 +45,7 @@ wire_form! {
         if !rotations.is_sorted_by(|(one, _), (next, _)| one < next) {
             let needed = "each step once, in increasing order".into();
             let found = "steps that do not increase".into();
-            return Err(error::key_list(found, needed).during("read a key request"));
+            return Err(error::key_list(found, needed));
         }
         let mut request = Self::default();
         for (step, level) in rotations {
@@ -79,7 +82,7 @@ impl<'a> EvaluationKeysForm<'a> {
     ///
     /// # Errors
     /// `mlwe::ErrorKind::ParamsMismatch` for keys of other parameters, `mlwe::ErrorKind::Io`.
-    pub(super) fn new(params: &Params, keys: &'a EvaluationKeys) -> Result<Self> {
+    pub fn new(params: &Params, keys: &'a EvaluationKeys) -> Result<Self> {
         let lattice = params.lattice();
         let relinearization = keys.relinearization_keys();
         let hoisted = keys.hoisted_keys().map(|keys| {
@@ -97,7 +100,7 @@ impl<'a> EvaluationKeysForm<'a> {
     }
 
     /// The keys, each checked against the parameters and the stated secret key.
-    pub(super) fn into_keys(self, params: &Params) -> Result<EvaluationKeys> {
+    pub fn into_keys(self, params: &Params) -> Result<EvaluationKeys> {
         let lattice = params.lattice();
         let mut keys = EvaluationKeys::none(params, self.key);
         if let Some(form) = self.relinearization {

@@ -1,17 +1,13 @@
-//! Byte forms of the keys of rank reduction, conversions of rings, and bootstrapping at a rank.
+//! Byte forms of the keys of rank reduction and of conversions of rings.
 //!
 //! Keys that lead from one parameter set to another are read with both sets.
 
-use std::sync::Arc;
-
 use bellerophon_mlwe::{RankReduceKey, RingConversion, RingSwitchKeys, wire as lattice};
-use bellerophon_ring::{wire::List, wire_form};
+use bellerophon_ring::{Error, Result, wire::List, wire_form};
 
-use super::{BootstrapKeysForm, EvaluationKeysForm, kind};
-use crate::{
-    Error, Params, RankBootstrap, RankConversion, RankReduction, ReducingKeys, Result, RingSwitch,
-    bootstrap::{BootstrapKeys, Bootstrapper},
-};
+use super::{EvaluationKeysForm, kind};
+use crate::params::Params;
+use crate::rank::{RankConversion, RankReduction, ReducingKeys, RingSwitch};
 
 /// The largest number of ranks of [`ReducingKeys`]: each has half the rank of the one before.
 const MOST_RANKS: usize = 32;
@@ -55,32 +51,6 @@ wire_form! {
     fn read(params, form) {
         let keys = RingSwitchKeys::from_form(&lattices(params), form)?;
         Self::from_parts(&params.0, &params.1, keys)
-    }
-}
-
-wire_form! {
-    /// The plain form of a [`RankBootstrap`].
-    ///
-    /// Read with the parameters of the vectors and the bootstrapper over the larger ring.
-    pub struct RankBootstrapForm<'a> for RankBootstrap:
-        kind::RANK_BOOTSTRAP, "keys to bootstrap a rank"
-    {
-        rings: lattice::RingConversionForm<'a> =
-            rings.to_form(&(large.lattice().clone(), small.lattice().clone()))?,
-        keys: EvaluationKeysForm<'a> = EvaluationKeysForm::new(large, keys)?,
-        own: BootstrapKeysForm<'a> = own.to_form(bootstrapper.raising())?,
-    }
-    fn write(&self, (small, bootstrapper): &(Params, Arc<Bootstrapper>)) {
-        let large = bootstrapper.params();
-        let (rings, keys, own) = self.parts();
-    }
-    fn read((small, bootstrapper), form) {
-        let large = bootstrapper.params();
-        let both = (large.lattice().clone(), small.lattice().clone());
-        let rings = RingConversion::from_form(&both, form.rings)?;
-        let keys = form.keys.into_keys(large)?;
-        let own = BootstrapKeys::from_form(bootstrapper.raising(), form.own)?;
-        Self::from_parts(small, bootstrapper.clone(), rings, &keys, own)
     }
 }
 

@@ -1,22 +1,20 @@
 //! Keys between ranks and rings, and requests for keys.
 
-use std::sync::Arc;
-
 use bellerophon_mlwe::{SecretKey, Security};
-use bellerophon_ring::wire::Wire;
+use bellerophon_ring::{ErrorKind, error::refusal, wire::Wire};
+use bellerophon_testing::bytes::{comes_back, read, write};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
 use super::tests::real;
-use crate::{
-    Ciphertext, CkksOps, Encoder, Error, ErrorKind, KeyLevels, LevelGroup, ModulusChain, Params,
-    ParamsSpec, RankBootstrap, RankConversion, RankReduction, ReducingEvaluator, ReducingKeys,
-    RingSwitch,
-    bootstrap::{BootstrapSpec, Bootstrapper},
-    encrypt,
-    error::refusal,
-};
-use bellerophon_testing::bytes::{read, write};
+use crate::ciphertext::Ciphertext;
+use crate::encode::Encoder;
+use crate::encrypt::encrypt;
+use crate::keys::KeyLevels;
+use crate::modulus_chain::{LevelGroup, ModulusChain};
+use crate::ops::CkksOps;
+use crate::params::{Params, ParamsSpec};
+use crate::rank::{RankConversion, RankReduction, ReducingEvaluator, ReducingKeys, RingSwitch};
 
 /// Five levels over a ring of this degree, at this rank.
 fn set(degree: usize, rank: usize) -> Params {
@@ -36,27 +34,6 @@ fn encrypted(params: &Params, secret: &SecretKey, limbs: usize) -> Ciphertext {
         .encode(&[0.5, -0.25, 1.0], real(-1.0, 1.0), params.scale(), limbs)
         .unwrap();
     encrypt(params, &plain, secret, &mut ChaCha20Rng::seed_from_u64(9)).unwrap()
-}
-
-/// Reads what was written and writes the same bytes again. Truncated bytes are refused; with any of
-/// the first `head` bytes changed, the bytes are refused or give another object.
-fn comes_back<T: Wire<Error = Error>>(params: &T::Params, object: &T, head: usize) -> T {
-    let bytes = write(params, object);
-    let back: T = read(params, &bytes).expect("a form").unwrap();
-    assert!(write(params, &back) == bytes, "{}", T::NAME);
-    for cut in [0, 1, bytes.len() / 2, bytes.len() - 1] {
-        assert!(!matches!(read::<T>(params, &bytes[..cut]), Some(Ok(_))), "{} at {cut}", T::NAME);
-    }
-    for at in 0..bytes.len().min(head) {
-        for flip in [1, 0x80, 0xff] {
-            let mut changed = bytes.clone();
-            changed[at] ^= flip;
-            if let Some(Ok(other)) = read::<T>(params, &changed) {
-                assert!(write(params, &other) != bytes, "{} at {at}", T::NAME);
-            }
-        }
-    }
-    back
 }
 
 #[test]
@@ -121,34 +98,6 @@ fn keys_of_all_ranks_come_back() {
     let sets = params.ranks().unwrap();
     let refused = ReducingKeys::check_counts(&sets, 1, 0);
     assert!(refusal(&refused).is(&ErrorKind::Bytes, "take the keys or the bytes that this"));
-}
-
-#[test]
-fn keys_to_bootstrap_a_rank_come_back() {
-    let mut rng = ChaCha20Rng::seed_from_u64(3);
-    let spec = BootstrapSpec::new(8);
-    let chain = spec.chain(64, 40, 2, (50, 2)).unwrap();
-    let large = ParamsSpec::from_chain(&chain, 40, Security::Insecure).unwrap();
-    let mut small = large.clone();
-    (small.lattice.degree, small.lattice.rank) = (32, 2);
-    let (large, small) = (Params::new(large).unwrap(), Params::new(small).unwrap());
-    let bootstrapper = Arc::new(Bootstrapper::new(&large, spec).unwrap());
-    let secret = SecretKey::generate(small.lattice(), &mut rng).unwrap();
-    let keys = RankBootstrap::generate(&small, &secret, bootstrapper.clone(), &mut rng).unwrap();
-    let both = (small.clone(), bootstrapper.clone());
-    let back = comes_back(&both, &keys, 8);
-    let x = encrypted(&small, &secret, small.limbs_at(bootstrapper.input_level()));
-    assert_eq!(back.bootstrap(&x).unwrap(), keys.bootstrap(&x).unwrap());
-
-    // Keys of two secrets.
-    let other = SecretKey::generate(small.lattice(), &mut rng).unwrap();
-    let other = RankBootstrap::generate(&small, &other, bootstrapper.clone(), &mut rng).unwrap();
-    let ((rings, ..), (_, evaluation, own)) = (keys.parts(), other.parts());
-    let mixed =
-        RankBootstrap::from_parts(&small, bootstrapper, rings.clone(), evaluation, own.clone());
-    assert!(
-        refusal(&mixed).is(&ErrorKind::KeyMismatch, "use operands and keys of one secret key, or")
-    );
 }
 
 #[test]

@@ -8,15 +8,15 @@
 
 use std::ops::Range;
 
-use bellerophon_ring::{MonomialTable, Ntt, Poly, aligned::AlignedVec, each_chunk, sample};
+use bellerophon_ring::{MonomialTable, Ntt, Poly, Result, aligned::AlignedVec, each_chunk, sample};
 use chacha20::ChaCha20Rng;
 use rand::{CryptoRng, SeedableRng};
 use zeroize::Zeroizing;
 
-use crate::{
-    Mod2NCiphertext, Result, SecretKey, TestPolynomial,
-    rgsw::{Accumulator, RgswContext, RowEncryptor},
-};
+use crate::modulus_switching::Mod2NCiphertext;
+use crate::rgsw::{Accumulator, RgswContext, RowEncryptor};
+use crate::secret::SecretKey;
+use crate::test_polynomial::TestPolynomial;
 
 /// `[s = 1]` and `[s = -1]`.
 const SIGNS: [i64; 2] = [1, -1];
@@ -31,9 +31,6 @@ pub(super) struct SeededRgswRotationKey {
 
 impl SeededRgswRotationKey {
     /// Encrypts the coordinates of an LWE secret under a ring secret.
-    ///
-    /// # Errors
-    /// If the ring secret has another degree.
     pub(super) fn generate<R: CryptoRng + ?Sized>(
         context: &RgswContext,
         sigma: f64,

@@ -1,21 +1,23 @@
 //! Blind-rotation keys in parts of consecutive coordinates, so that neither sender nor receiver
 //! holds two forms of the whole key at once.
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use std::ops::Range;
 
-use bellerophon_ring::{Modulus, Ntt, Poly, Ring, aligned::AlignedVec, sample::Seed};
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::{
+    Error, Modulus, Ntt, Poly, Result, Ring, aligned::AlignedVec, sample::Seed,
+};
 
 use super::{
     BlindRotationKey, KeyParams, Rows, SeededBlindRotationKey, SeededRows,
     cggi::{RgswRotationKey, SeededRgswRotationKey, with_masks},
     ntru::{NtruKeyMaterial, NtruRotationKey, SeededNtruRotationKey, copied},
 };
-use crate::{
-    During, Engine, Error, Params, Result, error, ntru::switch::SeededRingSwitchKey,
-    params::EngineContext,
-};
+use crate::engine::Engine;
+use crate::error;
+use crate::ntru::switch::SeededRingSwitchKey;
+use crate::params::{EngineContext, Params};
 
 /// Consecutive coordinates of a compressed blind-rotation key. The first part of an NTRU key also
 /// contains the rows that belong to no coordinate.
@@ -56,7 +58,7 @@ impl RotationPart {
         engine: Engine,
     ) -> Result<()> {
         let key_params = KeyParams { dimension, degree, ring_modulus, engine };
-        key_params.check(params).during("reading a blind-rotation key")
+        key_params.check(params)
     }
 
     /// A part of contents whose shape the caller has checked against the parameters.
@@ -126,7 +128,7 @@ fn parts(
     size: usize,
     part: impl Fn(Range<usize>) -> RotationPart,
 ) -> Result<impl ExactSizeIterator<Item = RotationPart>> {
-    key_params.check(params).during(WRITE)?;
+    key_params.check(params)?;
     if size == 0 {
         let (what, needed) = ("coordinates of a part", "1 or more");
         return Err(error::number(what, 0.0, needed));
@@ -138,9 +140,6 @@ fn parts(
 
 impl SeededBlindRotationKey {
     /// The key in parts of `size` coordinates, created one by one. The last part may have fewer.
-    ///
-    /// # Errors
-    /// If the parameters are not those of the key, or the size is 0.
     pub fn parts(
         &self,
         params: &Params,
@@ -205,9 +204,8 @@ impl BlindRotationKey {
     /// so that at most one part is in memory in compressed form.
     ///
     /// # Errors
-    /// The error of the first part that is `Err`; [`ErrorKind::Bytes`]
-    /// unless the parts are all those of one key; and an error if they do not belong to these
-    /// parameters.
+    /// The error of the first part that is `Err`; [`ErrorKind::Bytes`] unless the parts are all
+    /// those of one key.
     pub fn from_parts(
         params: &Params,
         parts: impl IntoIterator<Item = Result<RotationPart>>,
@@ -235,9 +233,6 @@ impl BlindRotationKey {
 
     /// The key in the parts of [`SeededBlindRotationKey::parts`], without the whole compressed key
     /// in memory.
-    ///
-    /// # Errors
-    /// If the parameters are not those of the key, or the size is 0.
     pub fn parts(
         &self,
         params: &Params,
@@ -264,16 +259,11 @@ impl BlindRotationKey {
     }
 
     /// The compressed key.
-    ///
-    /// # Errors
-    /// If the parameters are not those of the key.
     pub(crate) fn compress(&self, params: &Params) -> Result<SeededBlindRotationKey> {
         let parts = self.parts(params, self.key_params.dimension)?;
         SeededBlindRotationKey::from_parts(params, parts.map(Ok::<_, Error>))
     }
 }
-
-const WRITE: &str = "writing a blind-rotation key";
 
 /// Why [`Shared`] is present.
 const FIRST: &str = "the first part of an NTRU key contains the shared rows";
@@ -292,14 +282,13 @@ impl Whole {
         parts: impl IntoIterator<Item = Result<RotationPart>>,
         f: impl Fn(RotationPart) -> AlignedVec,
     ) -> Result<Self> {
-        let op = "assembling a blind-rotation key";
         // `first` holds the seed and the shared rows of the first part, `next` the next coordinate.
         let (mut first, mut next) = (None, 0);
         let mut rows = Vec::new();
         for part in parts {
             // Step 1: the part belongs to these parameters and continues the previous part.
             let mut part = part?;
-            part.key_params.check(params).during(op)?;
+            part.key_params.check(params)?;
             if part.coordinates.start != next || part.coordinates.is_empty() {
                 return Err(error::part(part.coordinates, next..params.spec().dimension));
             }

@@ -8,20 +8,22 @@ mod ntru_automorphism;
 mod ntru_cmux;
 mod ntru_parts;
 
+use bellerophon_ring::{Result, threads, try_map};
 use rand::CryptoRng;
 
-use cggi::{RgswRotationKey, SeededRgswRotationKey};
 pub use key_chunks::RotationPart;
 pub(crate) use key_chunks::{Layout, Shared};
 pub(crate) use ntru::NtruKeyMaterial;
+
+use crate::engine::Engine;
+use crate::error;
+use crate::modulus_switching::Mod2NCiphertext;
+use crate::params::{EngineContext, Params};
+use crate::rgsw::Accumulator;
+use crate::secret::SecretKey;
+use crate::test_polynomial::TestPolynomial;
+use cggi::{RgswRotationKey, SeededRgswRotationKey};
 use ntru::{NtruRotationKey, SeededNtruRotationKey};
-
-use bellerophon_ring::{threads, try_map};
-
-use crate::{
-    During, Engine, Mod2NCiphertext, Params, Result, SecretKey, TestPolynomial, error,
-    params::EngineContext, rgsw::Accumulator,
-};
 
 /// Accumulators that one thread rotates together. With one key element (half a megabyte at degree
 /// 4096 and two primes) they fit a cache of two megabytes.
@@ -88,15 +90,15 @@ impl SeededBlindRotationKey {
     /// switch from the NTRU secret to the ring secret.
     ///
     /// # Errors
-    /// If one of the secrets does not belong to these parameters. The ring secret must be ternary.
-    /// The LWE secret must be ternary too, except for [`NtruRotation::Any`](crate::NtruRotation).
+    /// The ring secret must be ternary. The LWE secret must be ternary too, except for
+    /// [`NtruRotation::Any`](crate::NtruRotation).
     pub fn generate<R: CryptoRng + ?Sized>(
         params: &Params,
         lwe: &SecretKey,
         ring: &SecretKey,
         rng: &mut R,
     ) -> Result<Self> {
-        lwe.check(params.spec().dimension).during("blind-rotation key")?;
+        lwe.check(params.spec().dimension)?;
         ring.check_ternary("a ternary secret for the ring of the tables")?;
         if !params.spec().engine.allows_any_secret() {
             lwe.check_ternary("a ternary LWE secret for this engine, or NtruRotation::Any")?;
@@ -119,12 +121,9 @@ impl SeededBlindRotationKey {
     }
 
     /// Expands the key to the memory layout that a rotation reads.
-    ///
-    /// # Errors
-    /// If the parameters are not those of the key.
     pub fn expand(&self, params: &Params) -> Result<BlindRotationKey> {
         let key_params = self.key_params;
-        key_params.check(params).during("expanding a blind-rotation key")?;
+        key_params.check(params)?;
         let rows = match (&self.rows, params.engine()) {
             (SeededRows::Rgsw(key), EngineContext::Rgsw(context)) => {
                 Rows::Rgsw(key.expand(context))
@@ -196,10 +195,6 @@ pub(crate) fn batch() -> usize {
 /// The accumulators of a group read the key together, one key element after the other. Groups run
 /// on the threads of the active pool. Coefficient 0 of each returned accumulator encrypts the
 /// table entry at the index of its value.
-///
-/// # Errors
-/// If exponents, test polynomials or the key do not belong to this parameter set, or the number of
-/// test polynomials is neither 1 nor the number of values.
 pub fn blind_rotate_batch(
     params: &Params,
     values: &[Mod2NCiphertext],
@@ -224,10 +219,9 @@ pub(crate) fn blind_rotate_groups(
     }
     // Step 1: check key, test polynomials and exponents, so that the rotation cannot fail.
     let n = params.spec().ring_degree;
-    let op = "blind rotation";
-    let dimension = |found, needed, remedy| Err(error::dimension(found, needed, remedy).during(op));
-    key.key_params.check(params).during(op)?;
-    tables.iter().try_for_each(|table| table.check(params).during(op))?;
+    let dimension = |found, needed, remedy| Err(error::dimension(found, needed, remedy));
+    key.key_params.check(params)?;
+    tables.iter().try_for_each(|table| table.check(params))?;
     for value in values {
         if value.a().len() != params.spec().dimension {
             return dimension(value.a().len(), params.spec().dimension, "switch the key first");

@@ -13,18 +13,18 @@
 
 use std::ops::Range;
 
-use bellerophon_ring::{Coeff, Modulus, Poly, aligned::AlignedVec};
+use bellerophon_ring::{Coeff, Modulus, Poly, Result, aligned::AlignedVec};
 use rand::CryptoRng;
 
 use super::{ntru_automorphism::AutomorphismRotation, ntru_cmux::Cmux, ntru_parts::Streams};
-use crate::{
-    Mod2NCiphertext, NtruRotation, Params, Result, SecretKey, TestPolynomial,
-    ntru::{
-        NtruContext, NtruGadgetCiphertext, NtruSecret,
-        switch::{RingSwitchKey, SeededRingSwitchKey},
-    },
-    rgsw::Accumulator,
-};
+use crate::engine::NtruRotation;
+use crate::modulus_switching::Mod2NCiphertext;
+use crate::ntru::switch::{RingSwitchKey, SeededRingSwitchKey};
+use crate::ntru::{NtruContext, NtruGadgetCiphertext, NtruSecret};
+use crate::params::Params;
+use crate::rgsw::Accumulator;
+use crate::secret::SecretKey;
+use crate::test_polynomial::TestPolynomial;
 
 /// The compressed key. An NTRU ciphertext has no mask that a seed could replace, so only the
 /// ring-switching key is compressed.

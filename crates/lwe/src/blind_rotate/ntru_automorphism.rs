@@ -21,16 +21,15 @@
 //! The order differs from value to value, so values read the key one by one. A step costs
 //! `2 (d + 1)` transforms, which hide the memory latency.
 
-use bellerophon_ring::{Coeff, Poly, aligned::AlignedVec, each_chunk};
+use bellerophon_ring::{Coeff, Poly, Result, aligned::AlignedVec, each_chunk};
 use zeroize::Zeroizing;
 
 use super::ntru_parts::{Streams, initial_accumulator};
-use crate::{
-    Mod2NCiphertext, Result, TestPolynomial,
-    ntru::{
-        NtruAutomorphismKey, NtruContext, NtruGadgetCiphertext, NtruSecret, row, secret_monomial,
-    },
+use crate::modulus_switching::Mod2NCiphertext;
+use crate::ntru::{
+    NtruAutomorphismKey, NtruContext, NtruGadgetCiphertext, NtruSecret, row, secret_monomial,
 };
+use crate::test_polynomial::TestPolynomial;
 
 /// The evaluation and automorphism keys of the rotation.
 #[derive(Clone, PartialEq, Eq)]
@@ -243,7 +242,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn logarithms_and_inverses_are_those_of_every_odd_number() {
+    fn logarithms_and_inverses_hold_for_all_odd_numbers() {
         for degree in [8, 64, 4096] {
             let order = 2 * degree;
             let logarithms = Logarithms::new(degree);

@@ -11,10 +11,9 @@ use bellerophon_ring::{Coeff, MonomialTable, Ntt, Poly, aligned::AlignedVec, eac
 use zeroize::Zeroizing;
 
 use super::ntru_parts::{Streams, initial_accumulator};
-use crate::{
-    Mod2NCiphertext, TestPolynomial,
-    ntru::{NtruContext, NtruGadgetCiphertext, NtruSecret, row},
-};
+use crate::modulus_switching::Mod2NCiphertext;
+use crate::ntru::{NtruContext, NtruGadgetCiphertext, NtruSecret, row};
+use crate::test_polynomial::TestPolynomial;
 
 /// The NTRU' encryptions of all coordinates. Layout, outermost first: coordinate, line of eight
 /// positions, digit, sign.

@@ -1,17 +1,19 @@
 //! One test suite for every engine: rotations against the definition of the table.
 
-use crate::ErrorKind;
-use crate::error::refusal;
-use bellerophon_ring::prime;
+use bellerophon_ring::{ErrorKind, prime};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
 use super::*;
-use crate::{
-    Ciphertext, NtruRotation, NtruSpec, ParamsSpec, RgswGadget, TableDomain, encrypt, noise,
-    params::tests::{insecure, insecure_ntru},
-    rgsw::tests::phases,
-};
+use crate::ciphertext::Ciphertext;
+use crate::encrypt::encrypt;
+use crate::engine::{NtruRotation, NtruSpec, RgswGadget};
+use crate::error::refusal;
+use crate::noise;
+use crate::params::ParamsSpec;
+use crate::params::tests::{insecure, insecure_ntru};
+use crate::rgsw::tests::phases;
+use crate::test_polynomial::TableDomain;
 
 struct Setup {
     name: &'static str,
@@ -42,7 +44,7 @@ pub(crate) fn specs(dimension: usize, degree: usize) -> [(&'static str, ParamsSp
     ]
 }
 
-fn setup((name, spec): (&'static str, ParamsSpec)) -> Setup {
+fn setup(name: &'static str, spec: ParamsSpec) -> Setup {
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     let params = Params::new(spec).unwrap();
     let lwe = SecretKey::generate_lwe(&params, &mut rng).unwrap();
@@ -83,8 +85,8 @@ fn check(s: &Setup, table: &TestPolynomial, index: i64, accumulator: &Accumulato
 
 #[test]
 fn rotates_by_every_index_and_returns_its_entry() {
-    for spec in specs(8, 64) {
-        let mut s = setup(spec);
+    for (name, spec) in specs(8, 64) {
+        let mut s = setup(name, spec);
         let table = ramp(&s.params);
         let q = s.params.modulus();
         // The expected indices include the rounding of the mask, so they follow from the exponents.
@@ -106,8 +108,8 @@ fn rotates_by_every_index_and_returns_its_entry() {
 /// logarithms all occur; and masks of zeros and of the largest exponents.
 #[test]
 fn every_exponent_of_every_sign_turns_as_it_says() {
-    for spec in specs(8, 64) {
-        let s = setup(spec);
+    for (name, spec) in specs(8, 64) {
+        let s = setup(name, spec);
         let table = ramp(&s.params);
         let q = s.params.modulus();
         let step = if s.params.even_exponents() { 2 } else { 1 };
@@ -136,8 +138,8 @@ fn every_exponent_of_every_sign_turns_as_it_says() {
 /// only the rounding of `b` decides.
 #[test]
 fn cell_borders_round_to_the_nearest_index() {
-    for spec in specs(8, 64) {
-        let s = setup(spec);
+    for (name, spec) in specs(8, 64) {
+        let s = setup(name, spec);
         let table = ramp(&s.params);
         let q = s.params.modulus();
         let mut values = Vec::new();
@@ -166,8 +168,8 @@ fn cell_borders_round_to_the_nearest_index() {
 
 #[test]
 fn a_batch_is_its_values_and_tables_may_differ() {
-    for spec in specs(8, 64) {
-        let mut s = setup(spec);
+    for (name, spec) in specs(8, 64) {
+        let mut s = setup(name, spec);
         let (up, down) = (ramp(&s.params), {
             let domain = TableDomain::fit(-1.0, 1.0, 64, 0).unwrap();
             let encode = |y: f64| (y * -1e12) as i64;
@@ -197,8 +199,8 @@ fn secrets_need_not_be_ternary() {
     let generate = |s: &mut Setup, lwe: &SecretKey, ring: &SecretKey| {
         SeededBlindRotationKey::generate(&s.params, lwe, ring, &mut s.rng)
     };
-    for spec in specs(8, 64) {
-        let mut s = setup(spec);
+    for (name, spec) in specs(8, 64) {
+        let mut s = setup(name, spec);
         let (lwe, ring) = (s.lwe.clone(), s.ring.clone());
         let takes = generate(&mut s, &wide, &ring).is_ok();
         assert_eq!(takes, s.params.even_exponents(), "{}", s.name);
@@ -207,7 +209,7 @@ fn secrets_need_not_be_ternary() {
         let error = generate(&mut s, &lwe, &ring).unwrap_err();
         assert!(error.is(&ErrorKind::Shape, "secret key"), "{error}");
     }
-    let mut s = setup(("NTRU, any", insecure_ntru(8, 64, NtruRotation::Any { window: 4 })));
+    let mut s = setup("NTRU, any", insecure_ntru(8, 64, NtruRotation::Any { window: 4 }));
     let ring = s.ring.clone();
     s.key = generate(&mut s, &wide, &ring).unwrap().expand(&s.params).unwrap();
     let table = ramp(&s.params);
@@ -225,8 +227,8 @@ fn secrets_need_not_be_ternary() {
 
 #[test]
 fn wrong_operands_are_refused() {
-    for spec in specs(8, 64) {
-        let s = setup(spec);
+    for (name, spec) in specs(8, 64) {
+        let s = setup(name, spec);
         let table = ramp(&s.params);
         let value = Ciphertext::trivial(*s.params.modulus(), 8, 0);
         let good = s.params.exponents(&value).unwrap();
@@ -241,13 +243,13 @@ fn wrong_operands_are_refused() {
         let long = Ciphertext::trivial(*s.params.modulus(), 16, 0);
         let long = Mod2NCiphertext::on_grid(&long, 64, 1).unwrap();
         assert!(run(&[long], &[&table], &s.key).is(&ErrorKind::Shape, "dimension 16 where"));
-        for other in specs(16, 64) {
-            let other = setup(other);
+        for (name, other) in specs(16, 64) {
+            let other = setup(name, other);
             let error = run(std::slice::from_ref(&good), &[&table], &other.key);
             assert!(error.is(&ErrorKind::Shape, "dimension 16 where 8 is needed"));
         }
-        for other in specs(8, 64) {
-            let (same, key) = (other.1 == *s.params.spec(), setup(other).key);
+        for (name, other) in specs(8, 64) {
+            let (same, key) = (other == *s.params.spec(), setup(name, other).key);
             let result =
                 blind_rotate_batch(&s.params, std::slice::from_ref(&good), &[&table], &key);
             assert_eq!(result.is_ok(), same, "a key of another engine");
@@ -315,7 +317,7 @@ fn keys_of_other_gadgets_and_moduli_are_refused() {
         of_q0(&insecure(8, 64, true)),
     ];
     for pair in pairs {
-        let [mut own, other] = pair.map(|spec| setup(("one of a pair", spec)));
+        let [mut own, other] = pair.map(|spec| setup("one of a pair", spec));
         assert_eq!(own.key.memory_bytes(), other.key.memory_bytes());
         let seeded =
             SeededBlindRotationKey::generate(&own.params, &own.lwe, &own.ring, &mut own.rng);
@@ -330,7 +332,8 @@ fn keys_of_other_gadgets_and_moduli_are_refused() {
             let value = Ciphertext::trivial(*s.params.modulus(), 8, 0);
             let exponents = s.params.exponents(&value).unwrap();
             let out = blind_rotate_batch(&s.params, &[exponents], &[&ramp(&s.params)], key);
-            let engine = |e: &crate::Error| e.is(&ErrorKind::Parameters, "parameter engine =");
+            let engine =
+                |e: &bellerophon_ring::Error| e.is(&ErrorKind::Parameters, "parameter engine =");
             let refused = out.as_ref().is_err_and(engine);
             assert_eq!((out.is_ok(), refused), (fits, !fits), "{:?}", s.params.spec());
         }
@@ -338,7 +341,7 @@ fn keys_of_other_gadgets_and_moduli_are_refused() {
 }
 
 #[test]
-fn keys_are_made_again_from_their_seed_and_know_their_size() {
+fn seeded_keys_expand_alike_and_know_their_size() {
     for (name, spec) in specs(8, 64) {
         let mut rng = ChaCha20Rng::seed_from_u64(3);
         let params = Params::new(spec).unwrap();
@@ -382,7 +385,7 @@ fn values_leave_their_table_as_often_as_estimated() {
     if let Engine::Ntru(ntru) = &mut spec.engine {
         *ntru = NtruSpec { base_log: 21, count: 1, ..*ntru };
     }
-    let mut s = setup(("NTRU, one digit", spec));
+    let mut s = setup("NTRU, one digit", spec);
     let (q, total) = (s.params.modulus(), 40_000);
     let variance = noise::index_error(&s.params, s.lwe.norm2(), 1.0);
     let guard = (2.5 * variance.sqrt()).round() as i64;
@@ -400,7 +403,8 @@ fn values_leave_their_table_as_often_as_estimated() {
             .collect();
         let out = blind_rotate_batch(&s.params, &values, &[&ones], &s.key).unwrap();
         for (value, accumulator) in values.iter().zip(&out) {
-            let found = crate::phase(&accumulator.sample_extract(0).unwrap(), &s.ring).unwrap();
+            let found =
+                crate::encrypt::phase(&accumulator.sample_extract(0).unwrap(), &s.ring).unwrap();
             let inside = (-64..64).contains(&index(value, s.lwe.coefficients()));
             assert!((found.abs() - eighth).abs() < eighth / 2, "{found}");
             assert_eq!(found > 0, inside);

@@ -8,18 +8,21 @@
 //! Arguments are lanes: `k` vectors of equal length. The argmax is taken over the lanes, separately
 //! at each position.
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use std::ops::RangeInclusive;
+
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::{During, Result};
 
 use super::{
     argmax_tournament::{Bracket, Side, is_match},
     compare::Pick,
 };
-use crate::{
-    Ciphertext, Deviation, During, Encoding, Evaluator, Headroom, LweVec, OutputEncoding, Result,
-    error, noise,
-};
+use crate::ciphertext::Ciphertext;
+use crate::encoding::{Encoding, Headroom, OutputEncoding};
+use crate::lwe_vec::{Deviation, LweVec};
+use crate::pbs::Evaluator;
+use crate::{error, noise};
 
 /// Tolerance of the indicators, in standard deviations of the index error.
 const MISS: f64 = 6.0;
@@ -34,18 +37,14 @@ impl Evaluator<'_> {
     /// the results.
     ///
     /// # Errors
-    /// As [`max`](Self::max), and [`ErrorKind::Domain`] if the tables cannot
-    /// distinguish the sums of the tournament.
+    /// [`ErrorKind::Domain`] if the tables cannot distinguish the sums of the tournament.
     pub fn arg_max(&self, lanes: &[LweVec], headroom: Headroom) -> Result<Vec<LweVec>> {
-        self.winners(lanes, Pick::Largest, headroom).during("arg-max")
+        self.winners(lanes, Pick::Largest, headroom).during("arg_max")
     }
 
     /// One-hot argmin, as [`arg_max`](Self::arg_max).
-    ///
-    /// # Errors
-    /// As [`arg_max`](Self::arg_max).
     pub fn arg_min(&self, lanes: &[LweVec], headroom: Headroom) -> Result<Vec<LweVec>> {
-        self.winners(lanes, Pick::Smallest, headroom).during("arg-min")
+        self.winners(lanes, Pick::Smallest, headroom).during("arg_min")
     }
 
     /// At each position the label of the lane with the largest value, for example its number. It
@@ -54,57 +53,46 @@ impl Evaluator<'_> {
     /// includes.
     ///
     /// # Errors
-    /// As [`arg_max`](Self::arg_max), and if the number of labels differs from the number of lanes
-    /// or a label is not finite. [`ErrorKind::Noise`], before any look-up, if that noise
-    /// may reach half the smallest distance between two different labels, as for the numbers of
-    /// very many lanes.
+    /// [`ErrorKind::Noise`], before any look-up, if that noise may reach half the smallest distance
+    /// between two different labels, as for the numbers of very many lanes.
     pub fn arg_max_label(
         &self,
         lanes: &[LweVec],
         labels: &[f64],
         output: OutputEncoding,
     ) -> Result<LweVec> {
-        self.label(lanes, labels, Pick::Largest, output).during("arg-max")
+        self.label(lanes, labels, Pick::Largest, output)
     }
 
     /// The label of the lane with the smallest value, as [`arg_max_label`](Self::arg_max_label).
-    ///
-    /// # Errors
-    /// As [`arg_max_label`](Self::arg_max_label).
     pub fn arg_min_label(
         &self,
         lanes: &[LweVec],
         labels: &[f64],
         output: OutputEncoding,
     ) -> Result<LweVec> {
-        self.label(lanes, labels, Pick::Smallest, output).during("arg-min")
+        self.label(lanes, labels, Pick::Smallest, output)
     }
 
     /// At each position, 1 for every lane that ties with the largest value and 0 for the others,
     /// with `2 k - 1` look-ups for each position. The second result is the tolerance `t`, six
     /// standard deviations of the index error of the comparison. The largest value is marked,
     /// values up to `2 t` below it may be marked, and values further below are not.
-    ///
-    /// # Errors
-    /// As [`max`](Self::max).
     pub fn max_indicators(
         &self,
         lanes: &[LweVec],
         output: OutputEncoding,
     ) -> Result<(Vec<LweVec>, f64)> {
-        self.indicators(lanes, Pick::Largest, output).during("maximum indicators")
+        self.indicators(lanes, Pick::Largest, output)
     }
 
     /// Indicators of the smallest value, as [`max_indicators`](Self::max_indicators).
-    ///
-    /// # Errors
-    /// As [`max_indicators`](Self::max_indicators).
     pub fn min_indicators(
         &self,
         lanes: &[LweVec],
         output: OutputEncoding,
     ) -> Result<(Vec<LweVec>, f64)> {
-        self.indicators(lanes, Pick::Smallest, output).during("minimum indicators")
+        self.indicators(lanes, Pick::Smallest, output)
     }
 
     /// [`max_indicators`](Self::max_indicators) or [`min_indicators`](Self::min_indicators).
@@ -187,14 +175,7 @@ impl Evaluator<'_> {
         output: OutputEncoding,
     ) -> Result<LweVec> {
         let len = Self::common_len(lanes)?;
-        if lanes.len() != labels.len() {
-            return Err(error::lengths(lanes.len(), labels.len()));
-        }
-        if let Some(i) = labels.iter().position(|label| !label.is_finite()) {
-            let (what, index, needed) = ("label", Some(i), "a finite number");
-            let count = labels.len();
-            return Err(error::constant(what, index, count, needed));
-        }
+        check_labels(lanes.len(), labels)?;
         if lanes.len() == 1 {
             return self.constant(&lanes[0], labels[0], labels[0]..=labels[0], output);
         }
@@ -221,10 +202,7 @@ impl Evaluator<'_> {
         let unit = encoding.width() / self.params.ring_modulus().value() as f64;
         // Step 3: the noise must stay below half the smallest distance between two labels.
         let reach = noise::deviations(self.log2_failure) * variance.sqrt() * unit;
-        let (gap, count) = (least_gap(labels), labels.len());
-        if reach >= gap / 2.0 {
-            return Err(error::labels_too_near(count, reach));
-        }
+        check_reach(labels, reach)?;
         // Step 4: play the matches, and find which of them the overall winner comes from.
         let output = OutputEncoding::Encoding(encoding);
         let look_ups = self.match_look_ups(lanes.len()) + bracket.count(is_match) + naming.len();
@@ -265,8 +243,9 @@ impl Evaluator<'_> {
         let q0 = self.params.ring_modulus();
         let phase = encoding.encode(value, q0);
         let item = Ciphertext::trivial(*q0, self.params.spec().ring_degree, phase);
-        let errors = (1.0 / 12.0, Deviation::NONE);
-        self.results(vec![item; like.len()], encoding, range, errors, like.meta().key)
+        // The rounding of the phase to an integer is the only error.
+        let (items, key) = (vec![item; like.len()], like.meta().key);
+        self.results(items, encoding, range, 1.0 / 12.0, Deviation::NONE, key)
     }
 }
 
@@ -274,6 +253,25 @@ impl Evaluator<'_> {
 /// that another value wins if all of them differ by less than the index errors.
 fn undecided(count: usize) -> Deviation {
     Deviation { bound: 1.0, ..Deviation::of_variance(1.0 - 1.0 / count as f64) }
+}
+
+/// Fails unless there is one finite label for each of `lanes` lanes.
+fn check_labels(lanes: usize, labels: &[f64]) -> Result<()> {
+    if lanes != labels.len() {
+        return Err(error::lengths(lanes, labels.len()));
+    }
+    match labels.iter().position(|label| !label.is_finite()) {
+        Some(index) => Err(error::constant("label", Some(index), labels.len(), "a finite number")),
+        None => Ok(()),
+    }
+}
+
+/// Fails if errors may reach half the smallest distance between two different labels.
+fn check_reach(labels: &[f64], reach: f64) -> Result<()> {
+    match reach >= least_gap(labels) / 2.0 {
+        true => Err(error::labels_too_near(labels.len(), reach)),
+        false => Ok(()),
+    }
 }
 
 /// The smallest distance between two different labels, or infinity if all are equal.
@@ -296,8 +294,9 @@ fn name_winner(labels: [f64; 2]) -> impl Fn(f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use bellerophon_ring::ErrorKind;
+
     use super::*;
-    use crate::ErrorKind;
     use crate::error::refusal;
     use crate::{
         params::tests::insecure,
@@ -408,7 +407,7 @@ mod tests {
     /// headroom of the results does not affect the tournament.
     #[test]
     fn contests_have_the_room_that_they_need() {
-        let noisy = crate::ParamsSpec { ring_sigma: 2048.0, ..insecure(32, 1024, true) };
+        let noisy = crate::params::ParamsSpec { ring_sigma: 2048.0, ..insecure(32, 1024, true) };
         let precise = insecure(16, 1 << 14, true);
         for (spec, counts, terms) in [(noisy, [3usize, 9], 8), (precise, [2, 3], 100)] {
             let mut s = Setup::new(spec);

@@ -6,13 +6,15 @@
 //! `overall + 2 won` computes this for the first side; a subtraction gives the second. The bits
 //! have an encoding of their own, with the headroom that these sums need.
 
+use bellerophon_ring::Result;
+
 use super::compare::{Pick, excess_encoding, positive};
-#[cfg(doc)]
-use crate::ErrorKind;
-use crate::{
-    Encoding, Evaluator, Headroom, LweVec, OutputEncoding, Result, Table, error, noise,
-    progress::LookupProgress,
-};
+use crate::encoding::{Encoding, Headroom, OutputEncoding};
+use crate::lwe_vec::LweVec;
+use crate::multi_value::Table;
+use crate::pbs::Evaluator;
+use crate::progress::LookupProgress;
+use crate::{error, noise};
 
 /// The largest sum that a tournament looks up: 1 if the overall winner comes from the match, plus 2
 /// if the first side won.
@@ -116,10 +118,7 @@ impl Evaluator<'_> {
 
     /// Fails unless the tables can distinguish the sums of a tournament of `count` lanes
     /// ([`arg_max`](Self::arg_max)). Fewer than three lanes need no look-up of sums.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Domain`].
-    pub fn check_contest(&self, count: usize) -> Result<()> {
+    pub fn check_tournament(&self, count: usize) -> Result<()> {
         match count {
             0..=2 => Ok(()),
             _ => self.tournament_encoding(&Bracket::new(count)).map(|_| ()),

@@ -1,9 +1,14 @@
 //! Maximum, minimum, magnitude and comparison.
 
-use crate::{
-    Deviation, During, Encoding, Evaluator, Headroom, LweVec, OutputEncoding, Result, error, noise,
-    progress::LookupProgress,
-};
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::{During, Result};
+
+use crate::encoding::{Encoding, Headroom, OutputEncoding};
+use crate::lwe_vec::{Deviation, LweVec};
+use crate::pbs::Evaluator;
+use crate::progress::LookupProgress;
+use crate::{error, noise};
 
 /// The value that a comparator selects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,18 +19,12 @@ pub(crate) enum Pick {
 
 impl Evaluator<'_> {
     /// The smaller and the larger value of each pair, with one look-up for each pair.
-    ///
-    /// # Errors
-    /// As [`max`](Self::max).
     pub fn min_max(&self, a: &LweVec, b: &LweVec) -> Result<(LweVec, LweVec)> {
-        self.operation("minimum and maximum", a.len(), |work| self.min_max_in(work, a, b))
+        self.with_progress(a.len(), |work| self.min_max_in(work, a, b)).during("min_max")
     }
 
     /// `|x|` of each value, with one look-up for each. A fitted encoding also includes the index
     /// error, and is never narrower than the encoding of the operand.
-    ///
-    /// # Errors
-    /// As [`map`](Self::map).
     pub fn abs(&self, values: &LweVec, output: OutputEncoding) -> Result<LweVec> {
         let output = match output {
             OutputEncoding::Fit(headroom) => {
@@ -34,7 +33,7 @@ impl Evaluator<'_> {
             given => given,
         };
         let run = |work: &mut _| self.map_in(work, values, &[&f64::abs], output);
-        let out = self.operation("magnitude", values.len(), run)?;
+        let out = self.with_progress(values.len(), run).during("abs")?;
         // |x| has slope 1, so the index error of this table moves results out of the range: it
         // counts as noise of the phase.
         let noise = out.meta().noise.hypot(self.noise_std(values));
@@ -65,30 +64,23 @@ impl Evaluator<'_> {
     /// [`index_std`](Self::index_std) of `a - b`. At a distance of six standard deviations it is
     /// wrong with probability `2^-29`. The [`index`](crate::LweMeta::index) of the result
     /// is that of the worst case `a = b`, which is 1/2.
-    ///
-    /// # Errors
-    /// As [`max`](Self::max).
     pub fn greater(&self, a: &LweVec, b: &LweVec, output: OutputEncoding) -> Result<LweVec> {
         let run = |work: &mut _| self.map_in(work, &a.sub(b)?, &[&step], output);
-        self.operation("comparison", a.len(), run)
+        self.with_progress(a.len(), run).during("greater")
     }
 
     /// The largest value over `k` lanes at each position, with `k - 1` look-ups for each position
     /// in `ceil(log2 k)` batches.
     ///
     /// # Errors
-    /// As [`LweVec::sub`] and [`map`](Self::map) of the differences, and if there are no lanes or
-    /// their lengths differ.
+    /// [`ErrorKind::Range`] without headroom for the difference of two lanes.
     pub fn max(&self, lanes: &[LweVec]) -> Result<LweVec> {
-        self.tournament(lanes, Pick::Largest).during("maximum")
+        self.tournament(lanes, Pick::Largest).during("max")
     }
 
     /// The smallest value over several lanes at each position, as [`max`](Self::max).
-    ///
-    /// # Errors
-    /// As [`max`](Self::max).
     pub fn min(&self, lanes: &[LweVec]) -> Result<LweVec> {
-        self.tournament(lanes, Pick::Smallest).during("minimum")
+        self.tournament(lanes, Pick::Smallest).during("min")
     }
 
     /// The common length of all lanes. Fails if there are none or their lengths differ.
@@ -207,13 +199,12 @@ pub(crate) fn step(x: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use bellerophon_ring::ErrorKind;
+
     use super::*;
-    use crate::ErrorKind;
-    use crate::{
-        NtruRotation,
-        params::tests::{insecure, insecure_ntru},
-        testing::Setup,
-    };
+    use crate::engine::NtruRotation;
+    use crate::params::tests::{insecure, insecure_ntru};
+    use crate::testing::Setup;
 
     fn pairs() -> (Vec<f64>, Vec<f64>) {
         // All differences of a grid, including equal values and both ends.
@@ -332,7 +323,7 @@ mod tests {
         assert!(matches!(
             s.evaluator().max(&[]),
             Err(e)
-                if e.op() == "maximum"
+                if e.op() == "max"
                     && e.is(&ErrorKind::Length, "no values; need at least one")
         ));
     }
@@ -394,7 +385,7 @@ mod tests {
         let a = s.encrypt(&[1.0], -2.0..=2.0, encoding);
         let error = s.evaluator().max(&[a.clone(), a]).unwrap_err();
         assert!(
-            error.op() == "maximum"
+            error.op() == "max"
                 && error.is(&ErrorKind::Range, "encode the inputs with headroom for more"),
             "{error}"
         );

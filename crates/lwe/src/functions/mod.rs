@@ -20,17 +20,14 @@
 //! ([`LweVec::variance`](crate::LweVec::variance)) in addition to the noise of the inputs: `r`
 //! times the variance of one error after `r` comparators.
 //!
-//! This holds if values differ by more than the errors. The maximum of `k = 2^r` equal values is
-//! the largest of `k` sums of errors. It is shifted by up to 0.93 standard deviations of one error
-//! for each comparator. Its mean square error is 6 variances of one error for 16 equal values, 15
-//! for 64 and 50 for 1024: below `r^2` variances, but not below `r`. Guard bands hold for all `2^r`
-//! sums of errors that the result may have. For this reason the bound on the noise
-//! ([`LweMeta::noise`](crate::LweMeta::noise)) grows by an additional factor with every
-//! comparator ([`noise::comparator_variance_factor`](crate::noise::comparator_variance_factor)),
-//! and encodings with headroom for comparators include it.
+//! This holds if values differ by more than the errors. The maximum of `2^r` equal values is the
+//! largest of as many sums of errors: its mean square error is below `r^2` variances, but not below
+//! `r`. Guard bands hold for all these sums, so the bound on the noise
+//! ([`LweMeta::noise`](crate::LweMeta::noise)) grows by an additional factor with every comparator
+//! ([`noise::comparator_variance_factor`](crate::noise::comparator_variance_factor)), which
+//! encodings with headroom for comparators include.
 //!
-//! The minimum and the maximum of one pair have opposite errors, so their difference has twice the
-//! error of each. The deviations of sums and differences hold in this case too.
+//! Minimum and maximum of a pair have opposite errors: their difference has twice the error.
 
 mod argmax;
 mod argmax_tournament;

@@ -1,8 +1,10 @@
 //! Sorting networks: sequences of comparators that do not depend on the values.
 
 #[cfg(doc)]
-use crate::ErrorKind;
-use crate::{Result, error};
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::Result;
+
+use crate::error;
 
 /// Maximum number of wires of a network. Its comparators then take about 100 MB.
 const MOST_WIRES: usize = 1 << 16;
@@ -51,9 +53,6 @@ impl Network {
 
     /// Batcher's bitonic network, whose comparators PEGASUS counts (section V.A). It sorts any
     /// number of wires in ascending order (672 comparators for 64 wires).
-    ///
-    /// # Errors
-    /// As [`odd_even`](Self::odd_even).
     pub fn bitonic(wires: usize) -> Result<Self> {
         check_wires(wires)?;
         // Step 1: the comparators in the order of the recursion.
@@ -73,9 +72,6 @@ impl Network {
 
     /// Removes the comparators on which the given positions do not depend, and layers that become
     /// empty.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Argument`] if a position does not exist.
     pub fn keep(mut self, positions: &[usize]) -> Result<Self> {
         if let Some(&place) = positions.iter().find(|&&place| place >= self.wires) {
             return Err(error::place(place, self.wires));
@@ -150,8 +146,9 @@ fn bitonic_merge(start: usize, count: usize, up: bool, out: &mut Vec<(usize, usi
 
 #[cfg(test)]
 mod tests {
+    use bellerophon_ring::ErrorKind;
+
     use super::*;
-    use crate::ErrorKind;
     use crate::error::refusal;
 
     fn both(wires: usize) -> [Network; 2] {

@@ -1,14 +1,13 @@
 //! Max-pooling of images.
 
+use bellerophon_ring::Result;
+
 use super::compare::Pick;
-#[cfg(doc)]
-use crate::ErrorKind;
-use crate::{During, Evaluator, LweVec, Result, error};
+use crate::error;
+use crate::lwe_vec::LweVec;
+use crate::pbs::Evaluator;
 
 /// Fails unless patches of `window` by `window` tile an image of `len` values in rows of `columns`.
-///
-/// # Errors
-/// [`ErrorKind::Shape`].
 pub fn check_pooling(len: usize, columns: usize, window: usize) -> Result<()> {
     let covered = window > 0
         && columns > 0
@@ -24,9 +23,6 @@ impl Evaluator<'_> {
     /// It takes `window^2 - 1` look-ups for each patch: 3 for 2 by 2 in 2 batches, 15 for 4 by 4 in
     /// 4 batches. The scaled maximum of PEGASUS (section V.A) takes one more look-up to remove its
     /// factor `window^2`, which also multiplies the range and with it the index error.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] if the patches do not tile the image; otherwise as [`max`](Self::max).
     pub fn max_pool(&self, image: &LweVec, columns: usize, window: usize) -> Result<LweVec> {
         let len = image.len();
         check_pooling(len, columns, window)?;
@@ -44,19 +40,17 @@ impl Evaluator<'_> {
             })
             .collect();
         // Step 3: the maximum over the lanes.
-        self.tournament(&lanes?, Pick::Largest).during("max-pooling")
+        self.tournament(&lanes?, Pick::Largest)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::ErrorKind;
+    use bellerophon_ring::ErrorKind;
 
-    use crate::{
-        Headroom,
-        params::tests::insecure,
-        testing::{Count, Setup},
-    };
+    use crate::encoding::Headroom;
+    use crate::params::tests::insecure;
+    use crate::testing::{Count, Setup};
 
     #[test]
     fn patches_and_their_look_ups() {

@@ -1,19 +1,19 @@
 //! Selection between values by an encrypted choice bit.
 
 #[cfg(doc)]
-use crate::ErrorKind;
-use crate::{
-    Deviation, Encoding, Evaluator, LweVec, OutputEncoding, Result, error, noise,
-    progress::LookupProgress,
-};
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::{During, Result};
+
+use crate::encoding::{Encoding, OutputEncoding};
+use crate::lwe_vec::{Deviation, LweVec};
+use crate::pbs::Evaluator;
+use crate::progress::LookupProgress;
+use crate::{error, noise};
 
 impl Evaluator<'_> {
     /// The encoding in which [`gate`](Self::gate) expects the choices for these values. Pass it to
     /// the comparison that computes the choices. It includes the noise of one look-up for the
     /// choices.
-    ///
-    /// # Errors
-    /// If the width is not representable as `f64`.
     pub fn choice_encoding(&self, values: &LweVec) -> Result<Encoding> {
         let (own, choice) = (values.largest_phase_variance(), noise::look_up(self.params));
         let phase_variance = (own.sqrt() + choice.sqrt()).powi(2);
@@ -27,10 +27,10 @@ impl Evaluator<'_> {
     ///
     /// # Errors
     /// [`ErrorKind::Range`] if the choices are not within 0 and 1, or their width is larger than
-    /// their noise and that of the values allow. Otherwise as [`map`](Self::map) of the sum.
+    /// their noise and that of the values allow.
     pub fn gate(&self, choice: &LweVec, values: &LweVec) -> Result<LweVec> {
         let run = |work: &mut _| self.gate_in(work, choice, values);
-        let (gated, added) = self.operation("choice", values.len(), run)?;
+        let (gated, added) = self.with_progress(values.len(), run).during("gate")?;
         let (lo, hi) = (gated.meta().lo, gated.meta().hi);
         let index = values.meta().index + wrong_choice(choice, values);
         Ok(gated.with_noise(lo..=hi, added.to(values.meta().noise))?.with_index(index))
@@ -39,14 +39,11 @@ impl Evaluator<'_> {
     /// `a` where the choice is 1, and `b` where the choice is 0, with one look-up for each value.
     /// The choices need the [`choice_encoding`](Self::choice_encoding) of `a - b`. `a` and `b` need
     /// headroom for five terms ([`Headroom`](crate::Headroom)).
-    ///
-    /// # Errors
-    /// As [`LweVec::sub`] and [`gate`](Self::gate) of the difference.
     pub fn choose(&self, choice: &LweVec, a: &LweVec, b: &LweVec) -> Result<LweVec> {
         // b + choice (a - b).
         let difference = a.sub(b)?;
         let run = |work: &mut _| self.gate_in(work, choice, &difference);
-        let (gated, added) = self.operation("choice", a.len(), run)?;
+        let (gated, added) = self.with_progress(a.len(), run).during("choose")?;
         let noise = added.to(a.meta().noise.max(b.meta().noise));
         let index = a.meta().index.max(b.meta().index);
         let index = index + wrong_choice(choice, &difference);
@@ -117,9 +114,12 @@ fn wrong_choice(choice: &LweVec, values: &LweVec) -> Deviation {
 
 #[cfg(test)]
 mod tests {
+    use bellerophon_ring::ErrorKind;
+
     use super::*;
-    use crate::ErrorKind;
-    use crate::{Headroom, params::tests::insecure, testing::Setup};
+    use crate::encoding::Headroom;
+    use crate::params::tests::insecure;
+    use crate::testing::Setup;
 
     #[test]
     fn choices_select_within_the_predicted_error() {

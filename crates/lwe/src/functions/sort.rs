@@ -1,7 +1,13 @@
 //! Sorting and top-k by sorting networks.
 
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::{During, Result, error::operation};
+
 use super::{Network, compare::Pick};
-use crate::{During, Evaluator, LweVec, Result, error};
+use crate::error;
+use crate::lwe_vec::LweVec;
+use crate::pbs::Evaluator;
 
 /// The order of sorted values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,18 +24,15 @@ impl Evaluator<'_> {
     /// [`Headroom::comparators`](crate::Headroom::comparators) of the network's depth.
     ///
     /// # Errors
-    /// As [`max`](Self::max), and for more than 65536 values.
+    /// [`ErrorKind::Argument`] for more than 65536 values.
     pub fn sort(&self, values: &LweVec, order: Order) -> Result<LweVec> {
-        self.sort_through(values, &Network::odd_even(values.len())?, order)
+        operation("sort", || self.sort_through(values, &Network::odd_even(values.len())?, order))
     }
 
     /// Sorts the values by a given network, which must sort in ascending order.
-    ///
-    /// # Errors
-    /// As [`sort`](Self::sort), and if the network has another number of wires.
     pub fn sort_through(&self, values: &LweVec, network: &Network, order: Order) -> Result<LweVec> {
         // The network sorts in ascending order. Descending order is a permutation of the results.
-        let sorted = self.run(values, network).during("sorting")?;
+        let sorted = self.run(values, network)?;
         let mut positions: Vec<usize> = (0..values.len()).collect();
         if order == Order::Descending {
             positions.reverse();
@@ -39,21 +42,15 @@ impl Evaluator<'_> {
 
     /// The `count` largest values (top-k), the largest first. One value takes a tree of
     /// comparators. Several take the comparators of a sorting network on which they depend.
-    ///
-    /// # Errors
-    /// As [`sort`](Self::sort), and if `count` is 0 or above the number of values.
     pub fn largest(&self, values: &LweVec, count: usize) -> Result<LweVec> {
         let positions: Vec<usize> = (0..values.len()).rev().take(count).collect();
-        self.ranked(values, count, &positions, Pick::Largest).during("largest values")
+        self.ranked(values, count, &positions, Pick::Largest).during("largest")
     }
 
     /// The `count` smallest values, the smallest first, as [`largest`](Self::largest).
-    ///
-    /// # Errors
-    /// As [`largest`](Self::largest).
     pub fn smallest(&self, values: &LweVec, count: usize) -> Result<LweVec> {
         let positions: Vec<usize> = (0..values.len()).take(count).collect();
-        self.ranked(values, count, &positions, Pick::Smallest).during("smallest values")
+        self.ranked(values, count, &positions, Pick::Smallest).during("smallest")
     }
 
     /// The values at these positions of the sorted order.
@@ -97,16 +94,16 @@ impl Evaluator<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::ErrorKind;
-    use crate::error::refusal;
     use std::ops::ControlFlow;
 
+    use bellerophon_ring::ErrorKind;
+
     use super::*;
-    use crate::{
-        Headroom, NtruRotation,
-        params::tests::*,
-        testing::{Count, Setup},
-    };
+    use crate::encoding::Headroom;
+    use crate::engine::NtruRotation;
+    use crate::error::refusal;
+    use crate::params::tests::*;
+    use crate::testing::{Count, Setup};
 
     fn shuffled(count: usize) -> Vec<f64> {
         let value = |i: usize| (i as u32).wrapping_mul(2654435761) >> 16;
@@ -114,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn any_count_sorts_both_ways_within_the_predicted_error() {
+    fn any_count_sorts_both_ways_with_predicted_error() {
         let [ternary, any] = [NtruRotation::Ternary, NtruRotation::Any { window: 16 }]
             .map(|rotation| insecure_ntru(32, 1024, rotation));
         for spec in [insecure(32, 1024, false), ternary, any] {
@@ -213,6 +210,6 @@ mod tests {
             if done >= 8 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let error = s.evaluator().observed(&stop).sort(&x, Order::Ascending).unwrap_err();
-        assert_eq!(error, error::cancelled(8, 19).during("sorting"));
+        assert_eq!(error, error::cancelled(8, 19).during("sort"));
     }
 }

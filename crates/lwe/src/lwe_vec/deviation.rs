@@ -1,9 +1,10 @@
 //! Standard deviations of errors: as predicted, and a bound.
 
-use crate::error;
 use std::ops::{Add, Mul};
 
-use crate::Result;
+use bellerophon_ring::Result;
+
+use crate::error;
 
 /// The standard deviation of an error, in units of the values: as predicted, and a bound on it.
 ///

@@ -1,8 +1,10 @@
 //! Noise model of the NTRU engine. Variances are modulo `Q` under `f` unless stated otherwise. `g`
 //! and `f` are uniform ternary, and `|f|^2` counts as its expectation `2 N / 3`.
 
-use super::{digit_squares, dropped};
-use crate::{NtruRotation, Params, ntru::NtruContext, params::expected_automorphisms};
+use super::digits::{digit_squares, dropped};
+use crate::engine::NtruRotation;
+use crate::ntru::NtruContext;
+use crate::params::{Params, expected_automorphisms};
 
 /// The variance of a uniform ternary coefficient.
 const TERNARY: f64 = 2.0 / 3.0;

@@ -1,11 +1,10 @@
 //! Automorphisms `X -> X^g` of NTRU ciphertexts, with the key switch from `f(X^g)` back to `f`.
 
-use bellerophon_ring::{Automorphism, Coeff, Poly};
+use bellerophon_ring::{Automorphism, Coeff, Poly, Result};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
 use super::{NtruContext, NtruGadgetCiphertext, NtruSecret};
-use crate::{During, Result};
 
 /// NTRU' of `f(X^g) / f`. The polynomial `c(X^g)` has the phase `u(X^g)` under `f(X^g)`, and its
 /// external product with this key has the same phase under `f`.
@@ -25,16 +24,13 @@ impl Eq for NtruAutomorphismKey {}
 
 impl NtruAutomorphismKey {
     /// The key of `X -> X^exponent`, with the exponent modulo `2N`.
-    ///
-    /// # Errors
-    /// If the exponent is even, or the secret has another degree or modulus.
     pub(crate) fn generate<R: CryptoRng + ?Sized>(
         context: &NtruContext,
         secret: &NtruSecret,
         exponent: usize,
         rng: &mut R,
     ) -> Result<Self> {
-        secret.check(context).during("NTRU automorphism key")?;
+        secret.check(context)?;
         // The message f(X^g) / f, computed in NTT form.
         let map = context.ring().automorphism(exponent)?;
         let mut message = Zeroizing::new(context.ring().apply_ntt(secret.values(), &map));
@@ -76,15 +72,16 @@ impl NtruAutomorphismKey {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::{
-        NtruRotation, Params, noise,
-        ntru::testing::{encrypt, phases},
-        params::tests::{insecure_ntru, insecure_ntru_that_drops},
-    };
     use bellerophon_ring::aligned::AlignedVec;
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha20Rng;
+
+    use super::*;
+    use crate::engine::NtruRotation;
+    use crate::noise;
+    use crate::ntru::testing::{encrypt, phases};
+    use crate::params::Params;
+    use crate::params::tests::{insecure_ntru, insecure_ntru_that_drops};
 
     /// Every automorphism of degree 64 against its definition, with the noise bounded from both
     /// sides.

@@ -77,14 +77,15 @@ pub(crate) fn secret_monomial(degree: usize, k: i64) -> Zeroizing<Vec<i64>> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::{
-        NtruRotation, Params, noise,
-        ntru::testing::{encrypt, phases},
-        params::tests::{insecure_ntru, insecure_ntru_that_drops},
-    };
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha20Rng;
+
+    use super::*;
+    use crate::engine::NtruRotation;
+    use crate::noise;
+    use crate::ntru::testing::{encrypt, phases};
+    use crate::params::Params;
+    use crate::params::tests::{insecure_ntru, insecure_ntru_that_drops};
 
     #[test]
     fn phases_are_message_and_ternary_noise() {

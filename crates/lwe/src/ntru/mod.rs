@@ -30,17 +30,16 @@ pub(crate) mod switch;
 #[cfg(test)]
 pub(crate) mod testing;
 
+use bellerophon_ring::{
+    Coeff, DigitGadget, Modulus, MonomialTable, Ntt, NttTable, Poly, Result, Ring,
+};
+
 pub(crate) use automorphism::NtruAutomorphismKey;
 pub(crate) use ciphertext::{NtruGadgetCiphertext, row, secret_monomial};
 pub(crate) use secret::NtruSecret;
 
-use bellerophon_ring::{Coeff, DigitGadget, Modulus, MonomialTable, Ntt, NttTable, Poly, Ring};
-
-use crate::{
-    Result,
-    engine::{NtruRotation, NtruSpec},
-    error,
-};
+use crate::engine::{NtruRotation, NtruSpec};
+use crate::error;
 
 /// The rings, digits and constants of the NTRU engine of one parameter set.
 #[derive(Debug)]
@@ -208,14 +207,14 @@ fn scale(from: &Ring, to: &Ring, inverse: u64, mut x: Poly<Coeff>) -> Poly<Coeff
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::{
-        Engine, Params,
-        params::tests::{insecure_ntru, insecure_ntru_that_drops},
-    };
     use bellerophon_ring::{prime, sample};
     use rand::SeedableRng;
     use rand_chacha::ChaCha20Rng;
+
+    use super::*;
+    use crate::engine::Engine;
+    use crate::params::Params;
+    use crate::params::tests::{insecure_ntru, insecure_ntru_that_drops};
 
     /// Secrets of another degree or modulus. The digits affect keys, but not secrets.
     #[test]

@@ -1,13 +1,13 @@
 //! The NTRU secret: a ternary polynomial with its inverse.
 
 #[cfg(doc)]
-use crate::ErrorKind;
-use bellerophon_ring::{Modulus, Ntt, Poly, sample};
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::{Modulus, Ntt, Poly, Result, sample};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
 use super::NtruContext;
-use crate::{Result, error};
+use crate::error;
 
 /// Maximum number of candidates for an invertible secret. A uniform ternary polynomial is not
 /// invertible with probability about `N / Q`, at most `2^-9` for the sets of this crate.
@@ -91,11 +91,14 @@ impl std::fmt::Debug for NtruSecret {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::{NtruRotation, NtruSpec, Params, params::tests::insecure_ntru};
     use bellerophon_ring::prime;
     use rand::SeedableRng;
     use rand_chacha::ChaCha20Rng;
+
+    use super::*;
+    use crate::engine::{NtruRotation, NtruSpec};
+    use crate::params::Params;
+    use crate::params::tests::insecure_ntru;
 
     #[test]
     fn the_inverse_is_one() {

@@ -1,12 +1,13 @@
 //! The key switch from NTRU to the ring secret. An NTRU ciphertext `c` is the ring ciphertext
 //! `(0, c)` under `f`, and one key switch modulo `q0` converts it to a ciphertext under `z`.
 
-use bellerophon_ring::{Coeff, Ntt, Poly, sample};
+use bellerophon_ring::{Coeff, Ntt, Poly, Result, sample};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
 use super::{NtruContext, NtruSecret};
-use crate::{During, Result, SecretKey, rgsw::Accumulator};
+use crate::rgsw::Accumulator;
+use crate::secret::SecretKey;
 
 /// The compressed ring-switching key: ring encryptions of `B_t f` under `z` modulo `q0`, one for
 /// each digit, as one seed and the bodies.
@@ -25,7 +26,7 @@ impl SeededRingSwitchKey {
         target: &SecretKey,
         rng: &mut R,
     ) -> Result<Self> {
-        target.check(context.degree()).during("ring-switching key")?;
+        target.check(context.degree())?;
         let ring = context.table_ring();
         // Step 1: both secrets in NTT form modulo q0.
         let noise = sample::Gaussian::new(sigma)?;
@@ -113,13 +114,16 @@ impl RingSwitchKey {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::{
-        Engine, NtruRotation, Params, noise, ntru::testing, params::tests::insecure_ntru,
-        rgsw::tests::phases,
-    };
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha20Rng;
+
+    use super::*;
+    use crate::engine::{Engine, NtruRotation};
+    use crate::noise;
+    use crate::ntru::testing;
+    use crate::params::Params;
+    use crate::params::tests::insecure_ntru;
+    use crate::rgsw::tests::phases;
 
     #[test]
     fn phases_scale_and_change_their_secret() {

@@ -1,9 +1,10 @@
 //! Tests of parameter sets, and the small sets that other tests use.
 
-use super::*;
-use crate::ErrorKind;
-use crate::NtruSpec;
+use bellerophon_ring::ErrorKind;
 use bellerophon_ring::prime::{ntt_primes_around, ntt_primes_below};
+
+use super::*;
+use crate::engine::NtruSpec;
 
 /// Small dimensions without any security, with primes of realistic sizes.
 pub(crate) fn insecure(dimension: usize, ring_degree: usize, digits: bool) -> ParamsSpec {
@@ -121,7 +122,7 @@ fn insecure_sets_are_refused_by_the_name_of_their_key() {
 /// `n = 1024`, `q` below `2^24`, `sigma = 0.5`: within the bound on `q / sigma`, and 125.5 bits
 /// by usvp.
 #[test]
-fn errors_narrower_than_those_of_the_tables_are_refused() {
+fn errors_narrower_than_tabulated_are_refused() {
     let modulus = ntt_primes_below(1024, 24, 1, &[]).unwrap()[0].value();
     let spec = |sigma: f64| ParamsSpec {
         modulus,
@@ -152,7 +153,7 @@ fn errors_narrower_than_those_of_the_tables_are_refused() {
 #[test]
 fn wide_secrets_are_as_secure_as_ternary_ones() {
     let of = |secret, sigma| {
-        let mut any = crate::NtruSet::N4096.spec().unwrap();
+        let mut any = crate::presets::NtruSet::N4096.spec().unwrap();
         if let Engine::Ntru(ntru) = &mut any.engine {
             ntru.rotation = NtruRotation::Any { window: 16 };
         }

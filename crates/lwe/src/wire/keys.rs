@@ -1,10 +1,14 @@
 //! Serialized forms of key-switching keys and of all keys of programmable bootstrapping.
 
 use bellerophon_mlwe::KeyId;
-use bellerophon_ring::{sample::Seed, wire::Packed, wire_form};
+use bellerophon_ring::{Error, sample::Seed, wire::Packed, wire_form};
 
 use super::{RotationForm, kind};
-use crate::{Error, Params, SeededBlindRotationKey, SeededKeySwitchKey, SeededLookupKeys, error};
+use crate::blind_rotate::SeededBlindRotationKey;
+use crate::error;
+use crate::keys::SeededLookupKeys;
+use crate::keyswitch::SeededKeySwitchKey;
+use crate::params::Params;
 
 wire_form! {
     /// The serialized form of a [`SeededKeySwitchKey`].
@@ -28,15 +32,15 @@ wire_form! {
     }
     fn read(params, form) {
         // Step 1: dimension, modulus and digits are those of the parameters.
-        let (op, gadget) = ("reading an LWE key-switching key", params.key_switch_gadget());
+        let gadget = params.key_switch_gadget();
         let (found, needed) = (form.dimension as usize, params.spec().dimension);
         if found != needed {
             let remedy = "use the key of these parameters";
-            return Err(error::dimension(found, needed, remedy).during(op));
+            return Err(error::dimension(found, needed, remedy));
         }
         let (found, needed) = (form.modulus, params.modulus().value());
         if found != needed {
-            return Err(error::modulus(found, needed).during(op));
+            return Err(error::modulus(found, needed));
         }
         let own = (gadget.base_log(), gadget.digits() as u32);
         if (form.base_log, form.digits) != own {
@@ -65,7 +69,7 @@ wire_form! {
         if found != needed {
             let remedy = "use a key switch from the coefficients of the ring secret";
             return Err(
-                error::dimension(found, needed, remedy).during("reading look-up keys")
+                error::dimension(found, needed, remedy)
             );
         }
         // The small key first, so that an invalid one fails before the large one is read.

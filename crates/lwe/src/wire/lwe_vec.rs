@@ -1,13 +1,15 @@
 //! Serialized forms of LWE ciphertexts, vectors and published values.
 
 use bellerophon_mlwe::KeyId;
-use bellerophon_ring::{wire::Packed, wire_form};
+use bellerophon_ring::{Error, Result, wire::Packed, wire_form};
 
 use super::kind;
-use crate::{
-    Ciphertext, Deviation, During, Encoding, Error, LweMeta, LweVec, Params, PublishedValues,
-    Result, error,
-};
+use crate::ciphertext::Ciphertext;
+use crate::encoding::Encoding;
+use crate::error;
+use crate::lwe_vec::{Deviation, LweMeta, LweVec};
+use crate::params::Params;
+use crate::publish::PublishedValues;
 
 wire_form! {
     /// The serialized form of a [`Ciphertext`].
@@ -21,13 +23,11 @@ wire_form! {
         words: Packed<'a> = Packed::words(q, &words),
     }
     fn write(&self, params: &Params) {
-        let op = "writing an LWE value";
-        let (q, dimension) = side(params, self.modulus().value(), self.dimension()).during(op)?;
+        let (q, dimension) = side(params, self.modulus().value(), self.dimension())?;
         let words: Vec<u64> = std::iter::once(self.b()).chain(self.a().iter().copied()).collect();
     }
     fn read(params, form) {
-        let op = "reading an LWE value";
-        let (q, dimension) = side(params, form.modulus, form.dimension as usize).during(op)?;
+        let (q, dimension) = side(params, form.modulus, form.dimension as usize)?;
         let mut a = form.words.unpack_words(q, dimension + 1)?;
         let b = a.remove(0);
         Self::new(*q, b, a)
@@ -92,9 +92,9 @@ fn pair(deviation: Deviation) -> [f64; 2] {
 
 /// The number of values and their words: all bodies modulo `q0`, then the mask of each.
 fn pack(params: &Params, values: &LweVec) -> Result<(u32, Packed<'static>)> {
-    let (op, q, n) = ("writing values", params.ring_modulus(), params.spec().ring_degree);
+    let (q, n) = (params.ring_modulus(), params.spec().ring_degree);
     // Every run of residues modulo one prime starts at a whole byte.
-    values.items().iter().try_for_each(|item| item.check(n, q).during(op))?;
+    values.items().iter().try_for_each(|item| item.check(n, q))?;
     let bodies: Vec<u64> = values.items().iter().map(Ciphertext::b).collect();
     let masks = values.items().iter().map(|item| (q, item.a()));
     let count = u32::try_from(values.len()).map_err(|_| {

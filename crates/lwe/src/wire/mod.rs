@@ -26,12 +26,12 @@ mod tests;
 
 use bellerophon_ring::wire::{Fingerprint, Fingerprinted};
 
-use crate::Params;
-
 pub use keys::{KeySwitchForm, LookupKeysForm};
 pub use lwe_vec::{CiphertextForm, PublishedValuesForm, ValuesForm};
 pub use params::ParamsForm;
 pub use rotation::{EngineForm, RotationForm};
+
+use crate::params::Params;
 
 /// Numbers that identify the types of objects; see
 /// [`Wire::KIND`](bellerophon_ring::wire::Wire::KIND).

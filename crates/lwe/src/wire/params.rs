@@ -4,10 +4,11 @@ use bellerophon_mlwe::{
     Security,
     wire::{SecretForm, SecurityForm},
 };
+use bellerophon_ring::Result;
 use serde::{Deserialize, Serialize};
 
 use super::EngineForm;
-use crate::{ParamsSpec, Result};
+use crate::params::ParamsSpec;
 
 /// The serialized form of [`ParamsSpec`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,9 +49,6 @@ impl From<&ParamsSpec> for ParamsForm {
 impl ParamsForm {
     /// The specification, which must state the security level `wanted`;
     /// [`Security::Insecure`] accepts any.
-    ///
-    /// # Errors
-    /// For another security level.
     pub fn into_spec(self, wanted: Security) -> Result<ParamsSpec> {
         Ok(ParamsSpec {
             dimension: self.dimension as usize,

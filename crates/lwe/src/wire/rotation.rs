@@ -1,15 +1,15 @@
 //! Serialized forms of blind-rotation keys, in parts and in one piece.
 
-use bellerophon_ring::{Modulus, aligned::AlignedVec, sample::Seed, wire::Packed, wire_form};
+use bellerophon_ring::{
+    Error, Modulus, Result, aligned::AlignedVec, sample::Seed, wire::Packed, wire_form,
+};
 use serde::{Deserialize, Serialize};
 
 use super::kind;
-use crate::{
-    During, Engine, Error, NtruRotation, NtruSpec, Params, Result, RgswGadget, RotationPart,
-    SeededBlindRotationKey,
-    blind_rotate::{Layout, Shared},
-    error,
-};
+use crate::blind_rotate::{Layout, RotationPart, SeededBlindRotationKey, Shared};
+use crate::engine::{Engine, NtruRotation, NtruSpec, RgswGadget};
+use crate::error;
+use crate::params::Params;
 
 /// The serialized form of an [`Engine`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -204,7 +204,7 @@ impl RotationForm<'_> {
 wire_form! {
     for RotationPart: kind::ROTATION_PART, "part of a blind-rotation key" as RotationForm<'a>;
     fn write(&self, params: &Params) {
-        self.check(params).during("writing a part of a blind-rotation key")?;
+        self.check(params)?;
         Ok(RotationForm::of(params, self))
     }
     fn read(params, form) {
@@ -216,7 +216,7 @@ wire_form! {
     // For keys that fit in memory twice. For larger keys see [`SeededBlindRotationKey::parts`].
     for SeededBlindRotationKey: kind::BLIND_ROTATION_KEY, "blind-rotation key" as RotationForm<'a>;
     fn write(&self, params: &Params) {
-        self.check(params).during("writing a blind-rotation key")?;
+        self.check(params)?;
         Ok(RotationForm::of(params, &self.part(params, 0..params.spec().dimension)))
     }
     fn read(params, form) {

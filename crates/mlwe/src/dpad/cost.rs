@@ -1,14 +1,15 @@
 //! The cost of a relinearization, and the search for the cheapest strategy.
 
 #[cfg(doc)]
-use crate::ErrorKind;
-use bellerophon_ring::{Modulus, prime};
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::{Modulus, Result, prime};
 
 use super::rotate::RankHoistedKeys;
 use super::schedule::largest_log2_modulus;
 use super::strategy::{RelinStrategy, raised_secret};
 use crate::keyswitch_cost::{RelinCost, SLACK_BITS, Switch, smallest_special};
-use crate::{During, Params, Result, error, security};
+use crate::params::Params;
+use crate::{error, security};
 
 /// Upper bound on the bits of special primes in chosen strategies: the fastest kernels need primes
 /// below `2^50`.
@@ -74,11 +75,8 @@ fn sizes(params: &Params, limbs: usize) -> Vec<f64> {
 
 impl RelinStrategy {
     /// The cost of one relinearization at this level.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Level`](crate::ErrorKind::Level) for zero limbs or more than the chain has.
     pub fn cost(&self, limbs: usize) -> Result<RelinCost> {
-        self.params().check_limbs(limbs).during("count the work")?;
+        self.params().check_limbs(limbs)?;
         // The numbers of this strategy, as a plan.
         let temporary = self.is_raised().then(|| {
             let raised = self.raised();
@@ -102,11 +100,8 @@ impl RelinStrategy {
     /// Special primes of a temporary rank are below `2^50`. Under
     /// [`Security::Insecure`](crate::Security::Insecure) their product is bounded so that the
     /// temporary rank is as secure as the set itself.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Level`](crate::ErrorKind::Level) for zero limbs or more than the chain has.
     pub fn choose(params: &Params, limbs: usize) -> Result<Self> {
-        params.check_limbs(limbs).during("choose a strategy")?;
+        params.check_limbs(limbs)?;
         // Rank the plans by cost before primes are searched: the cheapest that exists wins.
         let cost = |plan: &Plan| plan.cost(params, limbs).nanoseconds();
         let mut plans = plans(params);
@@ -122,10 +117,9 @@ impl RankHoistedKeys {
     /// `log2(n / 2) / 3` key switches and one rank-down.
     ///
     /// # Errors
-    /// [`ErrorKind::Level`] for zero limbs or more than the chain has; [`ErrorKind::Parameters`] if
-    /// the security of the parameters allows no larger rank.
+    /// [`ErrorKind::Parameters`] if the security of the parameters allows no larger rank.
     pub fn choose(params: &Params, limbs: usize) -> Result<Params> {
-        params.check_limbs(limbs).during("choose a temporary rank")?;
+        params.check_limbs(limbs)?;
         let log2_q = sizes(params, limbs);
         // Step 1: the cost of one switch in the base ring, in nanoseconds.
         let switch = |components: usize, columns: usize, log2_p: f64, special: usize| {
@@ -192,7 +186,8 @@ fn plans(params: &Params) -> Vec<Plan> {
         for rank in work + 1..=MOST_RAISED * work {
             let secret = raised_secret(params.spec().secret, work, rank);
             let dimension = rank * factor * params.degree();
-            let bound = largest_log2_modulus(params, params.spec().security, (dimension, secret));
+            let security = params.spec().security;
+            let bound = largest_log2_modulus(params, security, dimension, secret);
             let Some(bound) = bound else { continue };
             // Step 3: the fewest digits that fit. More digits at one rank mean smaller special
             // primes and more of everything else.
@@ -214,14 +209,16 @@ fn plans(params: &Params) -> Vec<Plan> {
 
 #[cfg(test)]
 mod tests {
-    use crate::ErrorKind;
-    use crate::error::refusal;
-    use bellerophon_ring::PackedPoly;
+    use bellerophon_ring::{ErrorKind, PackedPoly};
 
     use super::*;
+    use crate::dpad::RelinKind;
+    use crate::error::refusal;
     use crate::keyswitch_cost::runs;
+    use crate::paper::DPad;
+    use crate::params::ParamsSpec;
+    use crate::security::{SecretKind, Security};
     use crate::testing::{params, spec};
-    use crate::{ParamsSpec, RelinKind, Security, paper::DPad, security::SecretKind};
 
     #[test]
     fn digits_are_cut_as_the_gadget_cuts_them() {
@@ -264,9 +261,10 @@ mod tests {
         // Keys hold what products read.
         let mut rng = crate::testing::rng(1);
         for strategy in [RelinStrategy::direct(&params), strategy] {
-            let secret = crate::SecretKey::generate(&params, &mut rng).unwrap();
-            let keys = crate::RelinKeys::generate(&strategy, &secret, 4, &mut rng).unwrap();
-            let residues = |key: &crate::KeySwitchKey, params: &Params| {
+            let secret = crate::secret::SecretKey::generate(&params, &mut rng).unwrap();
+            let keys =
+                crate::relinearize::RelinKeys::generate(&strategy, &secret, 4, &mut rng).unwrap();
+            let residues = |key: &crate::keyswitch::KeySwitchKey, params: &Params| {
                 let ring = params.gadget().ring(4);
                 key.memory_len() / PackedPoly::bytes_over(ring) * 64 * ring.limbs()
             };
@@ -306,8 +304,9 @@ mod tests {
         }
     }
 
+    /// Shallow ones do not.
     #[test]
-    fn deep_sets_of_rank_four_go_by_way_of_a_temporary_rank_and_shallow_ones_do_not() {
+    fn deep_sets_of_rank_four_take_a_temporary_rank() {
         let params = Params::new(DPad::Rank4.spec().unwrap()).unwrap();
         let deep = RelinStrategy::choose(&params, 20).unwrap();
         assert_eq!(deep.kind(), RelinKind::DPad);
@@ -322,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn temporary_ranks_of_rotations_are_as_secure_as_the_set() {
+    fn temporary_rotation_ranks_are_as_secure_as_the_set() {
         let set = ParamsSpec { security: Security::Bits128, ..spec(4096, 2, 2, 1) };
         let params = Params::new(set).unwrap();
         let raised = RankHoistedKeys::choose(&params, 2).unwrap();

@@ -3,12 +3,17 @@
 use bellerophon_ring::{ModDown, Ntt, Poly, rescale};
 
 use super::*;
+use crate::ciphertext::Ciphertext;
 use crate::encrypt::restrict_extended;
+use crate::galois::{GaloisKey, rotation_exponent};
+use crate::keyswitch::KeySwitchKey;
+use crate::module_map::ModuleMap;
+use crate::params::Params;
+use crate::rank_reduction::pad_rank;
+use crate::relinearize::RelinKeys;
+use crate::secret::SecretKey;
+use crate::tensor::Tensor;
 use crate::testing::{message, params, rng};
-use crate::{
-    Ciphertext, GaloisKey, KeySwitchKey, ModuleMap, Params, RelinKeys, SecretKey, pad_rank,
-};
-use crate::{Tensor, rotation_exponent};
 
 /// An RLWE ciphertext as in Full-RNS HEAAN: body and mask.
 type Pair = (Poly<Ntt>, Poly<Ntt>);

@@ -5,19 +5,21 @@
 //! two only, a rotation by any step takes `log2(n/2) / 3` of them on average (non-adjacent form). A
 //! small set of keys therefore serves every step.
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use bellerophon_ring::{Addend, Epilogue, KeyRows, Ntt, Poly};
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::{Addend, Epilogue, KeyRows, Ntt, Poly, Result};
 use rand::CryptoRng;
 
-use crate::galois::{GaloisKey, rotation_exponent};
+use crate::ciphertext::Ciphertext;
+use crate::error;
+use crate::galois::{GaloisKey, GaloisKeys, rotation_exponent};
 use crate::key_id::KeyIdent;
-use crate::params::check_chains;
-use crate::rank::{RankReduceKey, check_extension};
-use crate::{Ciphertext, During, GaloisKeys, Params, Result, SecretKey, error};
+use crate::params::{Params, check_chains};
+use crate::rank_reduction::{RankReduceKey, check_extension};
+use crate::secret::SecretKey;
 
 /// The step as a sum of the fewest signed powers of two, no two adjacent, smallest first
 /// (Reitwiesner's non-adjacent form).
@@ -60,9 +62,8 @@ impl RankHoistedKeys {
     /// the same secret ([`RelinKeys::generate_under`](crate::RelinKeys::generate_under)).
     ///
     /// # Errors
-    /// As for [`RankReduceKey::generate`] if the secrets do not belong together,
     /// [`ErrorKind::Shape`] or [`ErrorKind::Parameters`] unless `raised` is as secure as
-    /// [`SecretKey::extend_rank`] makes it, and [`ErrorKind::Level`].
+    /// [`SecretKey::extend_rank`] makes it.
     pub fn generate<R: CryptoRng + ?Sized>(
         secret: &SecretKey,
         raised: &SecretKey,
@@ -86,32 +87,29 @@ impl RankHoistedKeys {
     /// Assembles any Galois keys at the rank of `raised` and the rank-down key to `base`.
     ///
     /// # Errors
-    /// [`ErrorKind::MissingKey`] without the rank-down key; [`ErrorKind::ParamsMismatch`],
-    /// [`ErrorKind::KeyMismatch`], [`ErrorKind::Shape`] or
-    /// [`ErrorKind::ParamsMismatch`] if the keys do not belong together.
+    /// [`ErrorKind::MissingKey`] without the rank-down key.
     pub fn from_parts(
         base: &Params,
         raised: &Params,
         galois: GaloisKeys,
         down: Option<RankReduceKey>,
     ) -> Result<Self> {
-        let op = "assemble keys of rank-hoisted rotations";
         let Some(down) = down else {
             let (found, needed) = (raised.rank(), base.rank());
-            return Err(error::missing_rank_down_key(found, needed).during(op));
+            return Err(error::missing_rank_down_key(found, needed));
         };
         // The rank-down key must lead from `raised` to `base`.
         let shape = *down.key().shape();
-        raised.check(shape.from.fingerprint).during(op)?;
-        base.check(shape.to.fingerprint).during(op)?;
+        raised.check(shape.from.fingerprint)?;
+        base.check(shape.to.fingerprint)?;
         if base.rank() + shape.from_rank != raised.rank() {
             let needed = raised.rank().saturating_sub(base.rank());
-            return Err(error::rank(shape.from_rank, needed).during(op));
+            return Err(error::rank(shape.from_rank, needed));
         }
-        check_chains(base, raised, shape.limbs).during(op)?;
+        check_chains(base, raised, shape.limbs)?;
         // The Galois keys must be under the secret at the temporary rank.
         for key in galois.iter() {
-            key.key().check_end(shape.from).during(op)?;
+            key.key().check_end(shape.from)?;
         }
         Ok(Self { base: base.clone(), raised: raised.clone(), galois, down })
     }
@@ -138,9 +136,6 @@ impl RankHoistedKeys {
 
     /// Rotates the slots left by `step`, or right for a negative step, as a sequence of the powers
     /// of two in the non-adjacent form of the step.
-    ///
-    /// # Errors
-    /// As for [`apply`](Self::apply).
     pub fn rotate(&self, ct: &Ciphertext, step: i64) -> Result<Ciphertext> {
         // One automorphism per term of the non-adjacent form.
         let degree = self.base.degree();
@@ -154,18 +149,16 @@ impl RankHoistedKeys {
     /// rank-down. Without exponents, returns a copy of the ciphertext.
     ///
     /// # Errors
-    /// [`ErrorKind::MissingKey`] for an exponent without a key, and if the ciphertext belongs
-    /// to another key or has more limbs than the keys.
+    /// [`ErrorKind::MissingKey`] for an exponent without a key.
     pub fn apply(&self, ct: &Ciphertext, exponents: &[usize]) -> Result<Ciphertext> {
-        let op = "rotate at a temporary rank";
         let end = self.down.key().shape().to;
-        self.base.check(ct.fingerprint).during(op)?;
+        self.base.check(ct.fingerprint)?;
         if ct.key != end.key {
-            return Err(error::key_mismatch(ct.key, end.key).during(op));
+            return Err(error::key_mismatch(ct.key, end.key));
         }
         // Fetch and check every key before any computation.
         let keys: Vec<Arc<GaloisKey>> =
-            exponents.iter().map(|&g| self.galois.get(g).during(op)).collect::<Result<_>>()?;
+            exponents.iter().map(|&g| self.galois.get(g)).collect::<Result<_>>()?;
         let further = self.raised.rank() - self.base.rank();
         self.down.key().check_digits(further, ct.limbs())?;
         for key in &keys {
@@ -214,27 +207,30 @@ impl RankHoistedKeys {
 
 #[cfg(test)]
 mod tests {
+    use bellerophon_ring::{ErrorKind, Modulus, prime};
+
     use super::*;
-    use crate::ErrorKind;
     use crate::error::refusal;
+    use crate::galois::conjugation_exponent;
+    use crate::noise::{self, measured};
+    use crate::params::ParamsSpec;
+    use crate::security::Security;
     use crate::testing::{assert_close, message, params, rng};
-    use crate::{ParamsSpec, Security, conjugation_exponent, noise, noise::measured};
-    use bellerophon_ring::{Modulus, prime};
 
     /// Parameters and a secret, and the same at a temporary rank with two special primes more.
-    fn world(degree: usize, ranks: (usize, usize)) -> (SecretKey, SecretKey) {
-        let base = params(degree, ranks.0, 4, 1);
+    fn world(degree: usize, rank: usize, raised: usize) -> (SecretKey, SecretKey) {
+        let base = params(degree, rank, 4, 1);
         let q: Vec<Modulus> = base.q().moduli().cloned().collect();
         let p = prime::ntt_primes_below(degree, 50, 3, &q).unwrap();
         let p = p.iter().map(Modulus::value).collect();
-        let raised = Params::new(ParamsSpec { rank: ranks.1, p, ..base.spec().clone() }).unwrap();
+        let raised = Params::new(ParamsSpec { rank: raised, p, ..base.spec().clone() }).unwrap();
         let secret = SecretKey::generate(&base, &mut rng(1)).unwrap();
         let extended = secret.extend_rank(&raised, &mut rng(2)).unwrap();
         (secret, extended)
     }
 
     #[test]
-    fn forms_are_sums_of_signed_powers_that_are_no_neighbours() {
+    fn forms_are_sums_of_non_adjacent_signed_powers() {
         for degree in [8usize, 64, 1024] {
             let slots = degree as i64 / 2;
             for step in -slots..=slots {
@@ -255,8 +251,8 @@ mod tests {
 
     #[test]
     fn any_step_at_any_rank() {
-        for ranks in [(1, 2), (2, 3), (3, 5)] {
-            let (secret, raised) = world(256, ranks);
+        for (rank, raised) in [(1, 2), (2, 3), (3, 5)] {
+            let (secret, raised) = world(256, rank, raised);
             let base = secret.params().clone();
             let keys = RankHoistedKeys::generate(&secret, &raised, 4, &mut rng(3)).unwrap();
             // Plus and minus 64 of 128 slots are one rotation.
@@ -280,12 +276,12 @@ mod tests {
     }
 
     #[test]
-    fn the_first_rotation_is_that_of_the_padded_ciphertext() {
-        let (secret, raised) = world(64, (2, 3));
+    fn first_rotation_is_that_of_the_padded_ciphertext() {
+        let (secret, raised) = world(64, 2, 3);
         let (base, high) = (secret.params(), raised.params());
         let keys = RankHoistedKeys::generate(&secret, &raised, 4, &mut rng(3)).unwrap();
         let ct = secret.encrypt(&message(base, 3, 7), &mut rng(4)).unwrap();
-        let padded = crate::pad_rank(base, &ct, high, raised.id()).unwrap();
+        let padded = crate::rank_reduction::pad_rank(base, &ct, high, raised.id()).unwrap();
         let galois = keys.galois().get(5).unwrap();
         let expected = galois.apply(high, &padded).unwrap();
         assert_eq!(keys.first(&galois, &ct).unwrap(), expected);
@@ -296,7 +292,7 @@ mod tests {
     /// The fresh components protect the secret modulo more than it may be used with alone.
     #[test]
     fn secrets_that_do_not_hide_the_first_are_refused() {
-        let (secret, raised) = world(256, (2, 3));
+        let (secret, raised) = world(256, 2, 3);
         let mut short = secret.all_coefficients().to_vec();
         short.resize(3 * 256, 0);
         let bare = SecretKey::from_coefficients(raised.params(), &short, &mut rng(5)).unwrap();
@@ -311,22 +307,22 @@ mod tests {
         assert!(refusal(&refused).is(&ErrorKind::Parameters, "parameter security ="));
         secure.extend_rank(&set(3, Security::Bits128), &mut rng(2)).unwrap();
         // Nor may its parts and views be weaker.
-        let weak = |refused: crate::Result<SecretKey>| {
+        let weak = |refused: bellerophon_ring::Result<SecretKey>| {
             assert!(refusal(&refused).is(&ErrorKind::Parameters, "parameter security ="));
         };
         weak(secure.truncate_rank(&set(1, Security::Insecure), &mut rng(2)));
         let (from, to) = (secure.params(), set(2, Security::Insecure));
         let other = SecretKey::generate(&to, &mut rng(3)).unwrap();
-        let refused = crate::KeySwitchKey::between(&secure, &other, 2, &mut rng(4));
+        let refused = crate::keyswitch::KeySwitchKey::between(&secure, &other, 2, &mut rng(4));
         assert!(refusal(&refused).is(&ErrorKind::Parameters, "parameter security ="));
         let view = ParamsSpec { security: Security::Insecure, ..from.spec().clone() };
         let view = Params::new(view).unwrap().module_view(2).unwrap();
-        weak(crate::ModuleMap::new(from, &view, 2).unwrap().extract_secret(&secure));
+        weak(crate::module_map::ModuleMap::new(from, &view, 2).unwrap().extract_secret(&secure));
     }
 
     #[test]
     fn misfits_are_named() {
-        let (secret, raised) = world(64, (1, 2));
+        let (secret, raised) = world(64, 1, 2);
         let base = secret.params();
         let keys = RankHoistedKeys::generate(&secret, &raised, 3, &mut rng(3)).unwrap();
         let ct = secret.encrypt(&message(base, 4, 7), &mut rng(4)).unwrap();
@@ -371,8 +367,8 @@ mod tests {
                 .is(&ErrorKind::KeyMismatch, "use operands and keys of one secret key, or")
         );
         // A rank-down key from a set that is not above.
-        let (flat, _) = world(64, (1, 2));
-        let down = crate::KeySwitchKey::between(&flat, &secret, 3, &mut rng(6)).unwrap();
+        let (flat, _) = world(64, 1, 2);
+        let down = crate::keyswitch::KeySwitchKey::between(&flat, &secret, 3, &mut rng(6)).unwrap();
         let down = down.compress().expand(base).unwrap();
         let refused = RankHoistedKeys::from_parts(
             base,

@@ -1,9 +1,12 @@
 //! The levels at which a deep circuit can reduce its rank (section 2.2 and RQ4 of the paper).
 
 #[cfg(doc)]
-use crate::ErrorKind;
-use crate::security::{self, Model, SecretKind};
-use crate::{Params, ParamsSpec, Result, Security, error};
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::Result;
+
+use crate::error;
+use crate::params::{Params, ParamsSpec};
+use crate::security::{self, Model, SecretKind, Security};
 
 /// One rank of a circuit, with the number of limbs from which on ciphertexts may have this rank.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,7 +56,7 @@ pub fn rank_schedule(params: &Params, security: Security) -> Vec<RankStep> {
 /// The step at one rank: the largest number of limbs whose modulus fits the dimension.
 fn step(params: &Params, security: Security, rank: usize) -> Option<RankStep> {
     let dimension = rank * params.degree();
-    let bound = largest_log2_modulus(params, security, (dimension, params.spec().secret))?;
+    let bound = largest_log2_modulus(params, security, dimension, params.spec().secret)?;
     // Keys at this rank are published modulo Q_l P.
     let fits = |&limbs: &usize| {
         params.q().at_limbs(limbs).log2_modulus() + params.p().log2_modulus() <= bound
@@ -67,7 +70,8 @@ fn step(params: &Params, security: Security, rank: usize) -> Option<RankStep> {
 pub(crate) fn largest_log2_modulus(
     params: &Params,
     security: Security,
-    (dimension, secret): (usize, SecretKind),
+    dimension: usize,
+    secret: SecretKind,
 ) -> Option<f64> {
     let model = match security {
         Security::Bits128 => Model::Bits128,
@@ -97,17 +101,21 @@ pub fn rank_at(schedule: &[RankStep], limbs: usize) -> Result<&RankStep> {
     let allowed = schedule.iter().filter(|step| step.limbs >= limbs);
     allowed.min_by_key(|step| step.rank).ok_or_else(|| {
         let most = schedule.iter().map(|step| step.limbs).max().unwrap_or(0);
-        error::limbs(limbs, format!("at most {most}")).during("choose a rank")
+        error::limbs(limbs, format!("at most {most}"))
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use bellerophon_ring::ErrorKind;
+
     use super::*;
-    use crate::ErrorKind;
     use crate::error::refusal;
+    use crate::noise::measured;
+    use crate::paper::DPad;
+    use crate::rank_reduction::RankReduceKey;
+    use crate::secret::SecretKey;
     use crate::testing::{message, params, rng, spec};
-    use crate::{RankReduceKey, SecretKey, noise::measured, paper::DPad};
 
     #[test]
     fn ranks_halve_where_the_table_allows() {

@@ -16,33 +16,32 @@
 //! - Via a ring: `f` of the polynomials are packed into one polynomial of degree `n f`, without
 //!   noise and without a transform ([`ModuleMap`]). The key rows are shorter. `f = r` is RLWE.
 //!
-//! A larger ring and a temporary rank can be combined: with `f = r`, RLWE is relinearized through
-//! rank 2.
+//! Both can be combined: with `f = r`, RLWE is relinearized through rank 2.
 //!
 //! # Security
-//! The constructor of each parameter set checks one fact against the tables. Samples under `s`
-//! (dimension `r n`) are published modulo `Q P`. Samples under `(s || s')` (dimension `r^ n`) are
-//! published modulo `Q P^`.
+//! Each parameter set is checked against the tables: samples under `s` (dimension `r n`) modulo
+//! `Q P`, and samples under `(s || s')` (dimension `r^ n`) modulo `Q P^`.
 //!
-//! `P^` exceeds the bound for dimension `r n`, so the cross-relinearization key is secure because
-//! of `s'`: with `s'` known, it consists of samples of `s` modulo `Q P^`. `s'` is therefore drawn
-//! for this purpose only. The only published values that depend on it are the rank-down key, which
-//! encrypts `s'` under `s` modulo `Q P`, and keys under `(s || s')` modulo `Q P^` at dimension
-//! `r^ n` ([`RankHoistedKeys`](crate::RankHoistedKeys) may share it).
-//!
-//! As for every relinearization key, the messages of these keys depend on the secrets themselves
-//! (`s (x) s` under `(s || s')`, `s'` under `s`). Circular security is assumed.
+//! `P^` exceeds the bound for dimension `r n`. The cross-relinearization key is secure because of
+//! `s'`: with `s'` known, it consists of samples of `s` modulo `Q P^`. `s'` is therefore drawn for
+//! this purpose only. Only the rank-down key, which encrypts `s'` under `s` modulo `Q P`, and keys
+//! under `(s || s')` modulo `Q P^` depend on it ([`RankHoistedKeys`](crate::RankHoistedKeys) may
+//! share it). The messages of these keys depend on the secrets themselves: circular security is
+//! assumed, as for every relinearization key.
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use std::fmt;
 
-use bellerophon_ring::{Ntt, PackedPoly, Poly};
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::{Ntt, PackedPoly, Poly, Result};
 
-use crate::ciphertext::packed_len;
+use crate::ciphertext::{Ciphertext, packed_len};
 use crate::encrypt::SEED_BYTES;
+use crate::module_map::ModuleMap;
+use crate::params::{Params, ParamsSpec};
 use crate::security::SecretKind;
-use crate::{Ciphertext, During, ModuleMap, Params, ParamsSpec, Result, Tensor, error, noise};
+use crate::tensor::Tensor;
+use crate::{error, noise};
 
 /// The kind of a relinearization strategy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -111,10 +110,8 @@ impl RelinStrategy {
     /// of digits `mu` of the chain.
     ///
     /// # Errors
-    /// [`ErrorKind::Parameters`] unless the factor is a power of two that divides the rank, and
-    /// ring errors if the primes do not support the larger degree. [`ErrorKind::Shape`] unless the
-    /// temporary rank exceeds that of the ring, and the errors of [`Params::new`]: `Q P^` at
-    /// dimension `rank * n` must have the security of the parameters too.
+    /// [`ErrorKind::Insecure`] if `Q P^` at dimension `rank * n` lacks the security of the
+    /// parameters.
     pub fn new(
         params: &Params,
         factor: usize,
@@ -177,11 +174,8 @@ impl RelinStrategy {
     }
 
     /// Number of digits of the first switch at this level: `mu`, or `d` without a temporary rank.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Level`] for zero limbs or more than the chain has.
     pub fn digits(&self, limbs: usize) -> Result<usize> {
-        self.base.check_limbs(limbs).during("count digits")?;
+        self.base.check_limbs(limbs)?;
         Ok(self.raised.gadget().digits(limbs))
     }
 
@@ -194,12 +188,8 @@ impl RelinStrategy {
 
     /// Size in bytes of the keys in seeded, bit-packed form, for products of up to `limbs` limbs.
     /// No key is generated.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Level`] for zero limbs or more than the chain has.
-    /// [`ErrorKind::Level`] for none or more than the chain has.
     pub fn seeded_byte_len(&self, limbs: usize) -> Result<usize> {
-        self.base.check_limbs(limbs).during("size keys")?;
+        self.base.check_limbs(limbs)?;
         // One body per digit and component, and one seed per key.
         let key = |params: &Params, components: usize| {
             let gadget = params.gadget();
@@ -213,11 +203,8 @@ impl RelinStrategy {
     }
 
     /// Size in bytes of the expanded keys in the memory of this machine. No key is generated.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Level`] for zero limbs or more than the chain has.
     pub fn memory_len(&self, limbs: usize) -> Result<usize> {
-        self.base.check_limbs(limbs).during("size keys")?;
+        self.base.check_limbs(limbs)?;
         // Bodies and masks: rank + 1 packed polynomials per digit and component.
         let key = |params: &Params, components: usize| {
             let gadget = params.gadget();
@@ -233,11 +220,8 @@ impl RelinStrategy {
 
     /// Noise variance that the relinearization adds to a product: that of both key switches, or
     /// that of one key switch without a temporary rank.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Level`] for zero limbs or more than the chain has.
     pub fn noise(&self, limbs: usize) -> Result<f64> {
-        self.base.check_limbs(limbs).during("predict noise")?;
+        self.base.check_limbs(limbs)?;
         Ok(match self.is_raised() {
             true => noise::dpad_relinearize(&self.work, &self.raised, self.products(), limbs),
             false => noise::relinearize(&self.base, limbs),
@@ -246,22 +230,19 @@ impl RelinStrategy {
 
     /// Noise variance after a product with noise `variance` is relinearized and rescaled by the
     /// last `primes` primes in one division.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Level`] unless at least one limb remains.
     pub fn noise_rescaled(&self, limbs: usize, primes: usize, variance: f64) -> Result<f64> {
-        let op = "predict noise";
-        self.base.check_limbs(limbs).during(op)?;
+        self.base.check_limbs(limbs)?;
         if primes >= limbs {
             let needed = format!("more than the {primes} to divide by");
-            return Err(error::limbs(limbs, needed).during(op));
+            return Err(error::limbs(limbs, needed));
         }
         Ok(match self.is_raised() {
             true => noise::dpad_relinearize_rescale(
                 &self.work,
                 &self.raised,
                 self.products(),
-                (limbs, primes),
+                limbs,
+                primes,
                 variance,
             ),
             false => noise::relinearize_rescale(&self.base, limbs, primes, variance),
@@ -324,8 +305,7 @@ fn join_view(base: &Params, factor: usize) -> Result<Params> {
 /// `base`.
 fn temporary_params(base: &Params, rank: usize, p: Vec<u64>) -> Result<Params> {
     if rank <= base.rank() {
-        let op = "raise the rank";
-        return Err(error::rank(rank, base.rank() + 1).during(op));
+        return Err(error::rank(rank, base.rank() + 1));
     }
     // The secret keeps its density, so a sparse one gets a larger weight.
     let secret = raised_secret(base.spec().secret, base.rank(), rank);

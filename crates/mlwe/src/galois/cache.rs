@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use crate::GaloisKey;
+use crate::galois::GaloisKey;
 
 /// Galois keys in memory, within a budget of bytes. The least recently used ones are evicted (LRU).
 pub struct GaloisCache {
@@ -29,9 +29,6 @@ impl GaloisCache {
 
     /// The key of an exponent, which `load` loads if it is not in memory. Several threads can load
     /// several keys at a time.
-    ///
-    /// # Errors
-    /// Those of `load`.
     pub fn get_or_load<E>(
         &self,
         exponent: usize,

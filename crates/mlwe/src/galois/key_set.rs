@@ -1,14 +1,18 @@
 //! Galois keys by exponent: in memory, or loaded on demand.
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::Result;
 use rand::CryptoRng;
 
-use crate::{During, GaloisKey, Params, Result, SecretKey, error};
+use crate::error;
+use crate::galois::GaloisKey;
+use crate::params::Params;
+use crate::secret::SecretKey;
 
 /// A store of keys outside memory: a file, for example.
 pub trait GaloisSource: Send + Sync {
@@ -91,9 +95,6 @@ impl GaloisKeys {
     /// Registers a stored key for an exponent in `[1, 2N)`, for ciphertexts of up to `limbs` limbs.
     /// If the exponent already has a key, the one with more limbs is kept. Each use loads the key
     /// again; caching is up to the source.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Level`] for more limbs than the parameters have.
     pub fn insert_stored(
         &mut self,
         params: &Params,
@@ -101,7 +102,7 @@ impl GaloisKeys {
         limbs: usize,
         source: Arc<dyn GaloisSource>,
     ) -> Result<()> {
-        params.check_limbs(limbs).during("add a stored Galois key")?;
+        params.check_limbs(limbs)?;
         self.insert_entry(exponent, Entry::Stored { limbs, source });
         Ok(())
     }
@@ -160,8 +161,9 @@ impl GaloisKeys {
 
 #[cfg(test)]
 mod tests {
+    use bellerophon_ring::ErrorKind;
+
     use super::*;
-    use crate::ErrorKind;
     use crate::error::refusal;
     use crate::testing::{params, rng};
 

@@ -10,20 +10,24 @@
 mod cache;
 mod key_set;
 
-#[cfg(doc)]
-use crate::ErrorKind;
-use bellerophon_ring::{Addend, Automorphism, Digits, Epilogue, Ntt, Poly, Rotated};
+use bellerophon_ring::{
+    Addend, Automorphism, Digits, Epilogue, Ntt, Poly, Result, Rotated, error::operation,
+};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
 pub use cache::GaloisCache;
 pub use key_set::{GaloisKeys, GaloisSource};
 
-use crate::ciphertext::packed_len;
+use crate::ciphertext::{Ciphertext, packed_len};
+use crate::ciphertext_qp::CiphertextQP;
 use crate::encrypt::SEED_BYTES;
+use crate::error;
+use crate::hoisted_digits::HoistedDigits;
 use crate::key_id::KeyIdent;
 use crate::keyswitch::{KeySwitchKey, SeededKeySwitchKey};
-use crate::{Ciphertext, CiphertextQP, During, HoistedDigits, Params, Result, SecretKey, error};
+use crate::params::Params;
+use crate::secret::SecretKey;
 
 /// The exponent `g = 5^step mod 2N` that rotates the slots left by `step`. A negative step rotates
 /// right.
@@ -88,17 +92,13 @@ impl GaloisKey {
     }
 
     /// Assembles a key from its exponent and a stored switching key, whose masks are expanded.
-    ///
-    /// # Errors
-    /// If source and target of the key differ in rank or secret, or the exponent is even.
     pub fn from_parts(params: &Params, exponent: usize, key: SeededKeySwitchKey) -> Result<Self> {
-        let op = "assemble a Galois key";
         let shape = key.shape();
-        shape.check_one_secret().during(op)?;
+        shape.check_one_secret()?;
         // An automorphism maps a rank to itself.
         if shape.from_rank != shape.to_rank {
             let (found, needed) = (shape.from_rank, shape.to_rank);
-            return Err(error::rank(found, needed).during(op));
+            return Err(error::rank(found, needed));
         }
         let map = params.q().automorphism(exponent)?;
         Ok(Self { map, key: key.into_expanded(params)? })
@@ -111,11 +111,8 @@ impl GaloisKey {
 
     /// Size in bytes of a key for up to `limbs` limbs in seeded, bit-packed form. No key is
     /// generated.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Level`] for zero limbs or more than the chain has.
     pub fn seeded_byte_len(params: &Params, limbs: usize) -> Result<usize> {
-        params.check_limbs(limbs).during("size of a Galois key")?;
+        params.check_limbs(limbs)?;
         let rows = params.gadget().digits(limbs) * params.rank();
         Ok(SEED_BYTES + rows * packed_len(params.gadget().ring(limbs)))
     }
@@ -126,12 +123,11 @@ impl GaloisKey {
     }
 
     /// `phi(ct)`: the phase of the result is `phi` of the phase, plus key-switch noise.
-    ///
-    /// # Errors
-    /// If the ciphertext belongs to another key or has more limbs than the key.
     pub fn apply(&self, params: &Params, ct: &Ciphertext) -> Result<Ciphertext> {
-        self.key.check_source(ct).during("automorphism")?;
-        Ok(self.finish(ct, &self.key.digits(params, ct.masks())?))
+        operation("GaloisKey::apply", || {
+            self.key.check_source(ct)?;
+            Ok(self.finish(ct, &self.key.digits(params, ct.masks())?))
+        })
     }
 
     /// As [`apply`](Self::apply), with the digits of `ct.masks()` computed before (hoisting).
@@ -172,22 +168,18 @@ impl GaloisKey {
 
     /// `phi(ct)` of a ciphertext modulo `P Q_l`, added to `sum` if given. The masks are divided by
     /// `P` so that they can be decomposed. Body and result stay modulo `P Q_l`.
-    ///
-    /// # Errors
-    /// As for [`apply`](Self::apply), and unless the sum has the same parameters, key and limbs.
     pub fn rotate_extended(
         &self,
         params: &Params,
         ct: CiphertextQP,
         sum: Option<CiphertextQP>,
     ) -> Result<CiphertextQP> {
-        let op = "automorphism";
-        params.check(ct.fingerprint).during(op)?;
+        params.check(ct.fingerprint)?;
         if let Some(sum) = &sum {
-            ct.operand().check(params, sum.operand()).during(op)?;
+            ct.operand().check(params, sum.operand())?;
         }
         let CiphertextQP { b, a, limbs, fingerprint, key } = ct;
-        self.key.check_end(KeyIdent { fingerprint, key }).during(op)?;
+        self.key.check_end(KeyIdent { fingerprint, key })?;
         // Step 1: mod-down of the masks alone.
         let masks: Vec<_> = a.into_iter().map(|mask| params.gadget().mod_down(mask)).collect();
         // Step 2: key switch of the masks; body and sum enter the same pass.
@@ -215,12 +207,11 @@ impl GaloisKey {
     }
 
     fn check_digits(&self, ct: &Ciphertext, digits: &HoistedDigits) -> Result<()> {
-        let op = "automorphism";
-        self.key.check_source(ct).during(op)?;
+        self.key.check_source(ct)?;
         // The digits must be those of this level.
         if digits.limbs() != ct.limbs() {
             let needed = ct.limbs().to_string();
-            return Err(error::limbs(digits.limbs(), needed).during(op));
+            return Err(error::limbs(digits.limbs(), needed));
         }
         Ok(())
     }
@@ -228,10 +219,11 @@ impl GaloisKey {
 
 #[cfg(test)]
 mod tests {
+    use bellerophon_ring::ErrorKind;
+
     use super::*;
-    use crate::ErrorKind;
-    use crate::GaloisKeys;
     use crate::error::refusal;
+    use crate::galois::GaloisKeys;
     use crate::testing::{assert_close, message, params, rng};
     use crate::{noise, noise::measured};
 
@@ -324,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn extended_ciphertexts_rotate_without_a_division_of_the_body() {
+    fn extended_ciphertexts_rotate_with_undivided_bodies() {
         let params = params(512, 1, 3, 2);
         let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
         let key = GaloisKey::generate(&secret, 5, 3, &mut rng(2)).unwrap();
@@ -374,14 +366,14 @@ mod tests {
         let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
         let keys = GaloisKeys::generate(&secret, [5, 5 + 128], 1, &mut rng(2)).unwrap();
         assert_eq!(keys.exponents().len(), 1);
-        let error = keys.get(25).during("rotate").unwrap_err();
+        let error = keys.get(25).unwrap_err();
         assert!(error.is(
             &ErrorKind::MissingKey { need: "" },
             "X -> X^25; generate it with the others (there are 1 keys)"
         ));
         let other = SecretKey::generate(&params, &mut rng(5)).unwrap();
         let ct = other.encrypt(&message(&params, 1, 1), &mut rng(1)).unwrap();
-        let refused = keys.get(5).during("rotate").unwrap().apply(&params, &ct);
+        let refused = keys.get(5).unwrap().apply(&params, &ct);
         assert!(
             refusal(&refused)
                 .is(&ErrorKind::KeyMismatch, "use operands and keys of one secret key, or")

@@ -1,20 +1,34 @@
 //! The serializable form of a switching key: bodies, and the seed of the masks.
 
-use bellerophon_ring::{Ntt, Poly, sample::Seed};
+use bellerophon_ring::{Ntt, PackedPoly, Poly, Result, sample::Seed};
 
 use super::{KeySwitchKey, SwitchKeyInfo};
 use crate::ciphertext::packed_len;
 use crate::encrypt::{SEED_BYTES, check_extended, check_residues};
-use crate::{During, Params, Result, error};
+use crate::error;
+use crate::params::Params;
 
 /// A switching key in serializable form: the masks are replaced by their seed, which more than
 /// halves the size.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeededKeySwitchKey {
-    pub(super) shape: SwitchKeyInfo,
-    pub(super) seed: Seed,
+    shape: SwitchKeyInfo,
+    seed: Seed,
     /// `b_ji` at `j * r1 + i`.
-    pub(super) b: Vec<Poly<Ntt>>,
+    b: Vec<Poly<Ntt>>,
+}
+
+impl KeySwitchKey {
+    /// The serializable form.
+    pub fn compress(&self) -> SeededKeySwitchKey {
+        let b = self.b.iter().map(PackedPoly::unpack).collect();
+        SeededKeySwitchKey { shape: self.shape, seed: self.seed, b }
+    }
+
+    /// Size in bytes of the seeded form, bit-packed.
+    pub fn seeded_byte_len(&self, params: &Params) -> usize {
+        SEED_BYTES + self.b.len() * packed_len(params.gadget().ring(self.shape.limbs))
+    }
 }
 
 impl SeededKeySwitchKey {
@@ -50,30 +64,26 @@ impl SeededKeySwitchKey {
     }
 
     /// Assembles a key from stored parts.
-    ///
-    /// # Errors
-    /// If the polynomials do not fit the shape and the parameters.
     pub fn from_parts(
         params: &Params,
         shape: SwitchKeyInfo,
         seed: Seed,
         b: Vec<Poly<Ntt>>,
     ) -> Result<Self> {
-        let op = "assemble a switching key";
         // A row for every digit and component, none of them missing.
-        params.check(shape.to.fingerprint).during(op)?;
-        params.check_limbs(shape.limbs).during(op)?;
+        params.check(shape.to.fingerprint)?;
+        params.check_limbs(shape.limbs)?;
         let rows = params.gadget().digits(shape.limbs).saturating_mul(shape.from_rank);
         if shape.to_rank != params.rank() {
-            return Err(error::rank(shape.to_rank, params.rank()).during(op));
+            return Err(error::rank(shape.to_rank, params.rank()));
         }
         if b.len() != rows || rows == 0 {
-            return Err(error::rank(b.len(), rows.max(1)).during(op));
+            return Err(error::rank(b.len(), rows.max(1)));
         }
         // Degree, limbs and residues: the parts may come from untrusted input.
         for poly in &b {
-            check_extended(params, shape.limbs, poly).during(op)?;
-            check_residues(params.gadget().ring(shape.limbs), poly).during(op)?;
+            check_extended(params, shape.limbs, poly)?;
+            check_residues(params.gadget().ring(shape.limbs), poly)?;
         }
         Ok(Self { shape, seed, b })
     }

@@ -1,10 +1,9 @@
 //! Key switches between ranks, levels and sizes of primes, against the predicted noise.
 
-use crate::ErrorKind;
-use crate::error::refusal;
-use bellerophon_ring::{Modulus, prime};
+use bellerophon_ring::{ErrorKind, Modulus, prime};
 
 use super::*;
+use crate::error::refusal;
 use crate::testing::{assert_close, message, params, rng};
 use crate::{noise, noise::measured};
 
@@ -35,7 +34,7 @@ fn switches_between_all_ranks_at_all_levels() {
 }
 
 #[test]
-fn switching_noise_is_that_of_the_digits_when_p_is_small() {
+fn digits_set_the_switching_noise_when_p_is_small() {
     // Digits of two 45-bit primes under one 50-bit special prime would drown the message; one
     // 40-bit special prime under one-prime digits shows the digits' part of the formula.
     let mut spec = crate::testing::spec(1024, 1, 4, 1);
@@ -66,8 +65,11 @@ fn primes_of_mixed_sizes_share_digits() {
     q.extend(prime::ntt_primes_around(degree, 49, 2, &q).unwrap());
     let p = prime::ntt_primes_below(degree, 49, 2, &q).unwrap();
     let values = |primes: &[Modulus]| primes.iter().map(Modulus::value).collect();
-    let spec =
-        crate::ParamsSpec { q: values(&q), p: values(&p), ..crate::testing::spec(degree, 2, 1, 1) };
+    let spec = crate::params::ParamsSpec {
+        q: values(&q),
+        p: values(&p),
+        ..crate::testing::spec(degree, 2, 1, 1)
+    };
     let params = Params::new(spec).unwrap();
     let digits: Vec<_> = (0..4).map(|j| params.gadget().primes(j, 9)).collect();
     assert_eq!(digits, [0..2, 2..5, 5..7, 7..9]);
@@ -149,8 +151,9 @@ fn prepared_keys_give_the_same_ciphertexts() {
     }
 }
 
+/// Preparation leaves them as they are.
 #[test]
-fn keys_of_few_digits_or_several_components_stay_as_they_are() {
+fn keys_of_few_digits_or_several_components_are_kept() {
     let (few, several) = (params(256, 1, 42, 6), params(1024, 2, 48, 1));
     for params in [&few, &several] {
         let secret = SecretKey::generate(params, &mut rng(1)).unwrap();

@@ -1,7 +1,7 @@
 //! Noise of operations through a temporary rank.
 
 use super::{automorphism, key_switch, log2_divisor, rounding, switched_digits};
-use crate::Params;
+use crate::params::Params;
 
 /// Noise added by relinearization through a temporary rank (Algorithm 1 of DPad-HE): a key switch
 /// of `components` polynomials to the rank `r^` of `raised`, with a rounding there, and a key
@@ -27,7 +27,8 @@ pub(crate) fn dpad_relinearize_rescale(
     params: &Params,
     raised: &Params,
     components: f64,
-    (limbs, primes): (usize, usize),
+    limbs: usize,
+    primes: usize,
     variance: f64,
 ) -> f64 {
     let before = variance + first_switch(params, raised, components, limbs);

@@ -1,13 +1,13 @@
 //! Measured noise, for comparison with [`noise`](crate::noise) in tests and demonstrations. Needs
 //! the secret.
 
-#[cfg(doc)]
-use crate::ErrorKind;
-use bellerophon_ring::{Coeff, Ntt, Poly, Ring};
+use bellerophon_ring::{Coeff, Ntt, Poly, Result, Ring};
 use num_traits::ToPrimitive;
 use zeroize::Zeroizing;
 
-use crate::{Ciphertext, During, Result, SecretKey, error};
+use crate::ciphertext::Ciphertext;
+use crate::error;
+use crate::secret::SecretKey;
 
 /// Statistics of the coefficients of a noise polynomial.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,16 +37,11 @@ impl NoiseStats {
 
 /// The noise of a ciphertext whose exact phase is `expected` (with the same number of limbs): the
 /// coefficients of the difference between the phase and `expected`, centred modulo `Q_l`.
-///
-/// # Errors
-/// The errors of [`Ciphertext::phase`], and [`ErrorKind::Level`] or [`ErrorKind::Shape`] if
-/// `expected` has another shape.
 pub fn noise(secret: &SecretKey, ct: &Ciphertext, expected: &Poly<Ntt>) -> Result<NoiseStats> {
-    let op = "measure noise";
-    secret.params().check_poly(expected).during(op)?;
+    secret.params().check_poly(expected)?;
     if expected.limbs() != ct.limbs() {
         let needed = ct.limbs().to_string();
-        return Err(error::limbs(expected.limbs(), needed).during(op));
+        return Err(error::limbs(expected.limbs(), needed));
     }
     let ring = ct.ring(secret.params());
     let mut phase = ct.phase(secret)?;

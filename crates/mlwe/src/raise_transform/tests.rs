@@ -1,9 +1,11 @@
+use bellerophon_ring::ErrorKind;
+
 use super::*;
-use crate::ErrorKind;
 use crate::error::refusal;
 use crate::noise::measured;
+use crate::params::ParamsSpec;
+use crate::security::SecretKind;
 use crate::testing::{assert_close, message, params, rng, spec};
-use crate::{ParamsSpec, SecretKind};
 
 /// The low parameters of a sparse secret of some weight.
 fn low(params: &Params, weight: usize) -> Params {
@@ -49,7 +51,7 @@ fn terms(degree: usize, count: usize, factors: usize) -> Vec<RaiseTerm> {
 /// The image of the integer phase, at ranks 1 and 2, by few and by many special primes; noise
 /// within 35 percent of the prediction from both sides.
 #[test]
-fn is_the_matrix_of_the_integer_phase_with_the_predicted_noise() {
+fn transform_of_integer_phase_has_predicted_noise() {
     // One special prime leaves noise of the key above the rounding.
     for (rank, special, weight) in [(1, 1, 4), (1, 3, 256), (2, 3, 256)] {
         let spec = ParamsSpec { secret: SecretKind::Sparse(weight), ..spec(256, rank, 5, special) };

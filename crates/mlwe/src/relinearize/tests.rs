@@ -1,13 +1,15 @@
 //! Strategies of every kind, at every rank, against exact products and the predicted noise.
 
-use crate::ErrorKind;
-use crate::error::refusal;
-use bellerophon_ring::{Modulus, prime};
+use bellerophon_ring::{ErrorKind, Modulus, prime};
 
 use super::*;
 use crate::dpad::RelinKind;
+use crate::error::refusal;
+use crate::module_map::ModuleMap;
+use crate::noise::{self, measured};
+use crate::params::ParamsSpec;
+use crate::security::Security;
 use crate::testing::{assert_close, canonical_norm, message, rng, spec};
-use crate::{ModuleMap, ParamsSpec, Security, noise, noise::measured};
 
 /// A chain of 45-bit primes for degrees up to `degree * 4` under special primes of 50 bits.
 fn base(degree: usize, rank: usize, limbs: usize, special: usize) -> Params {
@@ -83,7 +85,7 @@ fn every_route_relinearizes_at_every_rank() {
 }
 
 #[test]
-fn noise_of_digits_shows_when_special_primes_are_small() {
+fn digit_noise_shows_when_special_primes_are_small() {
     // 40-bit special primes under digits of one 45-bit prime each, in the first or in the second
     // switch.
     let small = |count| {
@@ -299,7 +301,7 @@ fn keys_travel_and_what_does_not_fit_is_named() {
     );
     let refused = RelinKeys::from_parts(dpad, cross, parts(dpad, 2, 2).1);
     assert!(matches!(refusal(&refused).kind(), ErrorKind::KeyMismatch | ErrorKind::Level));
-    let galois = crate::GaloisKey::generate(&secret, 5, 3, &mut rng(2)).unwrap();
+    let galois = crate::galois::GaloisKey::generate(&secret, 5, 3, &mut rng(2)).unwrap();
     let refused = RelinKeys::from_parts(direct, galois.key().clone(), None);
     assert!(refusal(&refused).is(&ErrorKind::Shape, "rank 2 where rank 3 is needed"));
 }

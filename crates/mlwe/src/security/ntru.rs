@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn estimates_meet_the_table_and_never_rise_with_the_modulus() {
+    fn estimates_meet_tables_and_never_rise_with_modulus() {
         for (degree, bounds) in NTRU {
             for (&sigma, bound) in SIGMAS.iter().zip(bounds) {
                 let bits = |log| ntru_estimate_bits(degree, log, sigma);

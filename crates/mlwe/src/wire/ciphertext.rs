@@ -1,9 +1,12 @@
 //! Serialized forms of ciphertexts and public keys.
 
-use bellerophon_ring::{Ring, sample::Seed, wire::Packed, wire_form};
+use bellerophon_ring::{Error, Result, Ring, sample::Seed, wire::Packed, wire_form};
 
+use crate::ciphertext::Ciphertext;
+use crate::encrypt::{PublicKey, SeededCiphertext};
+use crate::key_id::KeyId;
+use crate::params::Params;
 use crate::wire::kind;
-use crate::{Ciphertext, During, Error, KeyId, Params, PublicKey, Result, SeededCiphertext};
 
 wire_form! {
     /// The plain form of a [`Ciphertext`].
@@ -14,12 +17,12 @@ wire_form! {
         polys: Packed<'a> = Packed::polys(&self.ring(params), polys.into_iter()),
     }
     fn write(&self, params: &Params) {
-        params.check(self.fingerprint).during("write a ciphertext")?;
+        params.check(self.fingerprint)?;
         // The body, then the masks, all at the level of the ciphertext.
         let polys: Vec<_> = std::iter::once(&self.b).chain(&self.a).collect();
     }
     fn read(params, form) {
-        let ring = ring_of(params, form.limbs).during("read a ciphertext")?;
+        let ring = ring_of(params, form.limbs)?;
         // The length is checked before memory is allocated.
         let mut polys = form.polys.unpack_polys(&ring, params.rank() + 1)?.into_iter();
         let b = polys.next().expect("a rank and one are at least one");
@@ -38,11 +41,11 @@ wire_form! {
         body: Packed<'a> = Packed::polys(&ring, [self.b()].into_iter()),
     }
     fn write(&self, params: &Params) {
-        params.check(self.ident().fingerprint).during("write a ciphertext")?;
+        params.check(self.ident().fingerprint)?;
         let ring = params.q().at_limbs(self.b().limbs());
     }
     fn read(params, form) {
-        let ring = ring_of(params, form.limbs).during("read a ciphertext")?;
+        let ring = ring_of(params, form.limbs)?;
         let body = form.body.unpack_polys(&ring, 1)?.remove(0);
         Self::from_parts(params, form.seed, body, form.key)
     }
@@ -57,7 +60,7 @@ wire_form! {
         bodies: Packed<'a> = Packed::polys(ring, self.bodies().iter()),
     }
     fn write(&self, params: &Params) {
-        params.check(self.fingerprint()).during("write a public key")?;
+        params.check(self.fingerprint())?;
         let ring = params.gadget().ring(params.limbs());
     }
     fn read(params, form) {

@@ -1,19 +1,24 @@
 //! Serialized forms of evaluation keys: bodies and a seed.
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use bellerophon_ring::{
+    Error, Result,
     sample::Seed,
     wire::{Fingerprint, Packed},
     wire_form,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    During, Error, GaloisKey, KeyIdent, KeySwitchKey, ModRaiseKey, Params, RaiseTransform,
-    RaiseTransformKey, RankReduceKey, RelinKeys, RelinStrategy, Result, SeededKeySwitchKey,
-    SwitchKeyInfo, error, wire::kind,
-};
+use crate::dpad::RelinStrategy;
+use crate::error;
+use crate::galois::GaloisKey;
+use crate::key_id::KeyIdent;
+use crate::keyswitch::{KeySwitchKey, SeededKeySwitchKey, SwitchKeyInfo};
+use crate::mod_raise::ModRaiseKey;
+use crate::params::Params;
+use crate::raise_transform::{RaiseTransform, RaiseTransformKey};
+use crate::rank_reduction::RankReduceKey;
+use crate::relinearize::RelinKeys;
+use crate::wire::kind;
 
 /// The plain form of a [`KeySwitchKey`], and of a [`ModRaiseKey`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,7 +38,7 @@ impl KeySwitchKeyForm<'static> {
     /// The form of a key whose output has these parameters. It borrows nothing of the key.
     pub(super) fn new(params: &Params, key: &KeySwitchKey) -> Result<Self> {
         let shape = key.shape();
-        params.check(shape.to.fingerprint).during("write a switching key")?;
+        params.check(shape.to.fingerprint)?;
         Ok(Self {
             from: shape.from,
             to: shape.to,
@@ -58,7 +63,7 @@ wire_form! {
 
 fn seeded(params: &Params, form: KeySwitchKeyForm) -> Result<SeededKeySwitchKey> {
     let (limbs, from_rank) = (form.limbs as usize, form.from_rank as usize);
-    params.check_limbs(limbs).during("read a switching key")?;
+    params.check_limbs(limbs)?;
     let (from, to) = (form.from, form.to);
     // The reader knows the rank of the output; the rank of the input follows from the form
     // and must fit the number of bytes.
@@ -125,7 +130,7 @@ wire_form! {
     // Read with the parameters of its output.
     for ModRaiseKey: kind::RAISE_KEY, "raising key" as KeySwitchKeyForm<'a>;
     fn write(&self, params: &Params) {
-        params.check(self.shape().to.fingerprint).during("write a raising key")?;
+        params.check(self.shape().to.fingerprint)?;
         Ok(KeySwitchKeyForm {
             from: self.shape().from,
             to: self.shape().to,
@@ -136,13 +141,12 @@ wire_form! {
         })
     }
     fn read(params, form) {
-        let op = "read a raising key";
         let limbs = form.limbs as usize;
-        params.check(form.to.fingerprint).during(op)?;
-        params.check_limbs(limbs).during(op)?;
+        params.check(form.to.fingerprint)?;
+        params.check_limbs(limbs)?;
         // A key without rows would switch nothing.
         if form.from_rank == 0 {
-            return Err(error::rank(0, 1).during(op));
+            return Err(error::rank(0, 1));
         }
         let ring = params.gadget().ring(limbs);
         let bodies = form.bodies.unpack_polys(ring, form.from_rank as usize)?;
@@ -166,11 +170,8 @@ pub struct RaiseTransformKeyForm<'a> {
 /// A part of other keys, read with its matrix: not an object of its own.
 impl RaiseTransformKey {
     /// The plain form.
-    ///
-    /// # Errors
-    /// [`ErrorKind::ParamsMismatch`] for the key of another matrix.
     pub fn to_form(&self, transform: &RaiseTransform) -> Result<RaiseTransformKeyForm<'_>> {
-        self.check_matrix(transform).during("write the key of a mod raise")?;
+        self.check_matrix(transform)?;
         Ok(RaiseTransformKeyForm {
             from: self.from(),
             to: self.to(),
@@ -181,13 +182,8 @@ impl RaiseTransformKey {
     }
 
     /// Reads the key of a matrix.
-    ///
-    /// # Errors
-    /// [`ErrorKind::ParamsMismatch`] for another matrix or another target; ring errors for another
-    /// number of bytes or residues outside their range.
     pub fn from_form(transform: &RaiseTransform, form: RaiseTransformKeyForm) -> Result<Self> {
         let bodies = form.bodies.unpack_polys(transform.ring(), transform.terms())?;
-        Self::from_bodies(transform, (form.from, form.to), form.matrix, form.seed, bodies)
-            .during("read the key of a mod raise")
+        Self::from_bodies(transform, form.from, form.to, form.matrix, form.seed, bodies)
     }
 }

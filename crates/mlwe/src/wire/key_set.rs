@@ -1,15 +1,20 @@
 //! Serialized forms of several Galois keys and of the keys of hoisted rotations.
 
 #[cfg(doc)]
-use crate::ErrorKind;
+use bellerophon_ring::ErrorKind;
 use bellerophon_ring::{
+    Error, Result,
     wire::{List, Wire},
     wire_form,
 };
 use serde::{Deserialize, Serialize};
 
 use super::{GaloisKeyForm, KeySwitchKeyForm, ParamsForm, kind};
-use crate::{Error, GaloisKey, GaloisKeys, Params, RankHoistedKeys, RankReduceKey, Result, error};
+use crate::dpad::RankHoistedKeys;
+use crate::error;
+use crate::galois::{GaloisKey, GaloisKeys};
+use crate::params::Params;
+use crate::rank_reduction::RankReduceKey;
 
 /// The largest number of Galois keys in one form.
 const MOST_KEYS: usize = 4096;
@@ -24,9 +29,6 @@ pub struct GaloisKeysForm<'a>(#[serde(borrow)] List<GaloisKeyForm<'a>, MOST_KEYS
 
 impl GaloisKeysForm<'_> {
     /// The form of keys of these parameters. Keys that stay in a file are loaded one by one.
-    ///
-    /// # Errors
-    /// [`ErrorKind::ParamsMismatch`] for keys of other parameters, [`ErrorKind::Io`].
     pub fn new(params: &Params, keys: &GaloisKeys) -> Result<GaloisKeysForm<'static>> {
         let forms = keys.exponents().map(|exponent| {
             let key = KeySwitchKeyForm::new(params, keys.get(exponent)?.key())?;
@@ -43,7 +45,7 @@ impl GaloisKeysForm<'_> {
     /// The keys, each checked against the parameters.
     ///
     /// # Errors
-    /// Those of each key; [`ErrorKind::Parameters`] for exponents that do not increase.
+    /// [`ErrorKind::Parameters`] for exponents that do not increase.
     pub fn into_keys(self, params: &Params) -> Result<GaloisKeys> {
         let forms = self.0.0;
         // A second key of one exponent would be ignored.
@@ -52,8 +54,7 @@ impl GaloisKeysForm<'_> {
                 "list of Galois keys",
                 "exponents that do not increase".into(),
                 "each exponent once, in increasing order".into(),
-            )
-            .during("read Galois keys"));
+            ));
         }
         let mut keys = GaloisKeys::default();
         for form in forms {
@@ -75,9 +76,6 @@ pub struct HoistedKey {
 
 impl HoistedKeyForm<'static> {
     /// The form of the key and the parameters of `keys`, which lead back to `params`.
-    ///
-    /// # Errors
-    /// [`ErrorKind::ParamsMismatch`] for keys of other parameters.
     pub fn new(params: &Params, keys: &RankHoistedKeys) -> Result<Self> {
         let down = KeySwitchKeyForm::new(params, keys.down().key())?;
         Ok(Self { raised: keys.raised().spec().into(), down })

@@ -15,13 +15,15 @@ mod tests;
 
 use bellerophon_ring::wire::{Fingerprint, Fingerprinted};
 
-use crate::{Params, RelinStrategy, Security};
-
 pub use ciphertext::{CiphertextForm, PublicKeyForm, SeededCiphertextForm};
 pub use key::{GaloisKeyForm, KeySwitchKeyForm, RaiseTransformKeyForm, RelinKeysForm};
 pub use key_set::{GaloisKeysForm, HoistedKey, HoistedKeyForm};
 pub use params::{ParamsForm, SecretForm, SecurityForm};
 pub use rings::{RingConversionForm, RingSwitchKeysForm};
+
+use crate::dpad::RelinStrategy;
+use crate::params::Params;
+use crate::security::Security;
 
 /// Type numbers of the objects; see [`Wire::KIND`](bellerophon_ring::wire::Wire::KIND).
 pub mod kind {

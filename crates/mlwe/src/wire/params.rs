@@ -1,11 +1,11 @@
 //! Serialized forms of parameter sets: their specification.
 
-#[cfg(doc)]
-use crate::ErrorKind;
-use bellerophon_ring::{wire::List, wire_form};
+use bellerophon_ring::{Error, Result, wire::List, wire_form};
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, MOST_PRIMES, Params, ParamsSpec, Result, SecretKind, Security, error};
+use crate::error;
+use crate::params::{MOST_PRIMES, Params, ParamsSpec};
+use crate::security::{SecretKind, Security};
 
 /// The plain form of a parameter set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -73,9 +73,6 @@ impl From<Security> for SecurityForm {
 
 impl SecurityForm {
     /// The security level, if the reader requires this level or none ([`Security::Insecure`]).
-    ///
-    /// # Errors
-    /// [`ErrorKind::Parameters`] for another level.
     pub fn checked(self, wanted: Security) -> Result<Security> {
         let stated = match self {
             Self::Bits128 => Security::Bits128,
@@ -115,9 +112,6 @@ impl From<&ParamsSpec> for ParamsForm {
 impl ParamsForm {
     /// The specification, if its security level is the one that the reader requires, or if the
     /// reader requires none. The specification is not checked yet: [`Params::new`] does that.
-    ///
-    /// # Errors
-    /// As [`SecurityForm::checked`].
     pub fn into_spec(self, wanted: Security) -> Result<ParamsSpec> {
         Ok(ParamsSpec {
             degree: self.degree as usize,

@@ -1,11 +1,13 @@
 //! Serialized forms of conversions between rings. They are read with the parameters of both rings.
 
-use bellerophon_ring::wire_form;
+use bellerophon_ring::{Error, wire_form};
 
 use super::{GaloisKeysForm, KeySwitchKeyForm, kind};
-use crate::{
-    During, Error, ModuleMap, Params, RankReduceKey, RingConversion, RingSwitchKeys, error,
-};
+use crate::dpad::{RingConversion, RingSwitchKeys};
+use crate::error;
+use crate::module_map::ModuleMap;
+use crate::params::Params;
+use crate::rank_reduction::RankReduceKey;
 
 wire_form! {
     /// The plain form of a [`RingConversion`].
@@ -20,9 +22,9 @@ wire_form! {
         galois: GaloisKeysForm<'a> = GaloisKeysForm::new(large, self.galois())?,
     }
     fn write(&self, (large, small): &(Params, Params)) {
-        let (op, map) = ("write keys of a conversion of rings", self.map());
-        large.check(map.large().fingerprint()).during(op)?;
-        small.check(map.small().fingerprint()).during(op)?;
+        let map = self.map();
+        large.check(map.large().fingerprint())?;
+        small.check(map.small().fingerprint())?;
     }
     fn read((large, small), form) {
         let map = ModuleMap::new(large, small, form.limbs as usize)?;
@@ -43,7 +45,7 @@ wire_form! {
         up: RingConversionForm<'a> = self.up().to_form(&(target.clone(), module.clone()))?,
     }
     fn write(&self, (source, target): &(Params, Params)) {
-        source.check(self.source().fingerprint()).during("write keys of a ring switch")?;
+        source.check(self.source().fingerprint())?;
         let module = self.module();
     }
     fn read((source, target), form) {
@@ -51,7 +53,7 @@ wire_form! {
         // The module of the target is known before any key is read.
         if degree == 0 || !target.degree().is_multiple_of(degree) {
             let kind = error::degree(degree, target.degree());
-            return Err(kind.during("read keys of a ring switch"));
+            return Err(kind);
         }
         let module = target.module_view(target.degree() / degree)?;
         let reduce = RankReduceKey::from_form(&module, form.reduce)?;

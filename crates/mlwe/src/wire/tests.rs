@@ -1,14 +1,21 @@
-use crate::error::refusal;
 use bellerophon_ring::wire::Wire;
+use bellerophon_ring::{Error, ErrorKind};
 use bellerophon_testing::bytes::{read, write};
 use proptest::prelude::*;
 
-use crate::{
-    Ciphertext, Error, ErrorKind, GaloisKey, KeySwitchKey, ModRaiseKey, Params, ParamsSpec,
-    PublicKey, RankReduceKey, RelinKeys, RelinStrategy, RingConversion, RingSwitchKeys, SecretKey,
-    SecretKind, Security, SeededCiphertext,
-    testing::{message, params, rng, spec},
-};
+use crate::ciphertext::Ciphertext;
+use crate::dpad::{RelinStrategy, RingConversion, RingSwitchKeys};
+use crate::encrypt::{PublicKey, SeededCiphertext};
+use crate::error::refusal;
+use crate::galois::GaloisKey;
+use crate::keyswitch::KeySwitchKey;
+use crate::mod_raise::ModRaiseKey;
+use crate::params::{Params, ParamsSpec};
+use crate::rank_reduction::RankReduceKey;
+use crate::relinearize::RelinKeys;
+use crate::secret::SecretKey;
+use crate::security::{SecretKind, Security};
+use crate::testing::{message, params, rng, spec};
 
 /// Reads what was written and writes the same bytes again. Truncated bytes are refused; with any
 /// byte of the head changed, the bytes are refused or give another object. Returns the bytes.

@@ -7,7 +7,7 @@ use bellerophon_ring::{Ntt, Poly, Ring};
 use super::Params;
 
 /// Limit on the bytes of a buffer, unless one polynomial is larger. It is below the size of a huge
-/// page: measured on a virtual machine, fresh memory arrived sooner in small pages.
+/// page: fresh memory arrives sooner in small pages.
 const BUFFER: usize = 1 << 20;
 
 /// Polynomials of ciphertexts, stored one after the other with all their limbs.

@@ -1,16 +1,17 @@
 //! Ciphertexts of the exact scheme, and the operations that need no key.
 
 use bellerophon_mlwe::{self as mlwe, KeyId};
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
 use bellerophon_ring::{
-    Ntt, Poly, Ring, rescale,
+    Ntt, Poly, Result, Ring,
+    error::operation,
+    rescale,
     sample::{Seed, uniform_from_seed},
     wire::Fingerprint,
 };
 
 use super::{NoiseBound, Params, Plaintext};
-#[cfg(doc)]
-use crate::ErrorKind;
-use crate::{During, Result};
 
 /// A pair `(b, a)` with phase `b + a s`, in NTT form over the first primes, and a bound on its
 /// noise.
@@ -47,12 +48,11 @@ impl Ciphertext {
     ///
     /// # Errors
     /// [`ErrorKind::Noise`] if a coefficient of the sum could be wrong with a probability above
-    /// `2^-40`; those of the lattice layer unless both have the same parameters, key and limbs.
+    /// `2^-40`.
     pub(crate) fn add_assign(&mut self, params: &Params, other: &Self) -> Result<()> {
-        let op = "add";
-        self.check_pair(params, other).during(op)?;
+        self.check_pair(params, other)?;
         // Refused before the ciphertext changes.
-        self.noise = self.noise.sum(other.noise).check(params, self.limbs()).during(op)?;
+        self.noise = self.noise.sum(other.noise).check(params, self.limbs())?;
         let ring = self.ring(params);
         ring.add_assign(&mut self.b, &other.b);
         ring.add_assign(&mut self.a, &other.a);
@@ -64,28 +64,25 @@ impl Ciphertext {
     /// products, by the square of the sum of their magnitudes.
     ///
     /// # Errors
-    /// [`ErrorKind::Noise`] for a factor that could make a coefficient wrong with a probability
-    /// above `2^-40`; those of the lattice layer for other parameters, or fewer limbs than fresh
-    /// ciphertexts have.
+    /// [`ErrorKind::Noise`] if a coefficient could be wrong with a probability above `2^-40`; a
+    /// ciphertext of fewer limbs than a fresh one is refused.
     pub fn mul_plain_assign(&mut self, params: &Params, plain: &Plaintext) -> Result<()> {
-        let op = "multiply by a plaintext";
-        params.check(self.fingerprint).during(op)?;
-        params.check(plain.fingerprint).during(op)?;
-        // The factor has all limbs, so the product is taken before any limb is dropped.
-        check_limbs(self.limbs(), plain.poly.limbs()).during(op)?;
-        // Refused before the ciphertext changes.
-        self.noise = self.noise.times(plain).check(params, self.limbs()).during(op)?;
-        let ring = self.ring(params);
-        self.polys_mut().into_iter().for_each(|poly| ring.mul_assign(poly, &plain.poly));
-        Ok(())
+        operation("mul_plain_assign", || {
+            params.check(self.fingerprint)?;
+            params.check(plain.fingerprint)?;
+            // The factor has all limbs, so the product is taken before any limb is dropped.
+            check_limbs(self.limbs(), plain.poly.limbs())?;
+            // Refused before the ciphertext changes.
+            self.noise = self.noise.times(plain).check(params, self.limbs())?;
+            let ring = self.ring(params);
+            self.polys_mut().into_iter().for_each(|poly| ring.mul_assign(poly, &plain.poly));
+            Ok(())
+        })
     }
 
     /// Multiplies by `X^k`, `k` modulo `2N`. This adds no noise.
-    ///
-    /// # Errors
-    /// Those of the lattice layer for other parameters.
     pub(crate) fn mul_monomial_assign(&mut self, params: &Params, k: usize) -> Result<()> {
-        params.check(self.fingerprint).during("multiply by a monomial")?;
+        params.check(self.fingerprint)?;
         let (ring, n) = (self.ring(params), params.degree());
         // X^N = -1: the sign changes with every N.
         let mut coefficients = vec![0; n];
@@ -97,11 +94,8 @@ impl Ciphertext {
 
     /// Rescales to the first prime: divides by all others and rounds. The plaintext modulo `t`
     /// stays the same, and the noise gains that of one rounding.
-    ///
-    /// # Errors
-    /// Those of the lattice layer for other parameters.
     pub fn to_one_limb(self, params: &Params) -> Result<Self> {
-        params.check(self.fingerprint).during("drop limbs")?;
+        params.check(self.fingerprint)?;
         // Nothing to divide by: no rounding error is added.
         if self.limbs() == 1 {
             return Ok(self);
@@ -151,11 +145,8 @@ pub(crate) const SEED_BYTES: usize = 32;
 
 impl SeededCiphertext {
     /// The ciphertext with its mask expanded.
-    ///
-    /// # Errors
-    /// Those of the lattice layer for other parameters.
     pub fn expand(&self, params: &Params) -> Result<Ciphertext> {
-        params.check(self.fingerprint).during("expand a ciphertext")?;
+        params.check(self.fingerprint)?;
         // The mask is stream 0 of the seed, at the limbs of the body.
         let a = uniform_from_seed(&params.ring().at_limbs(self.b.limbs()), &self.seed, 0);
         let (b, noise) = (self.b.clone(), NoiseBound::fresh(params));

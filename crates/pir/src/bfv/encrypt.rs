@@ -1,11 +1,10 @@
 //! Secret and public key: encryption, and decryption by rounding.
 
-use crate::error;
 use std::fmt;
 
 use bellerophon_mlwe::{self as mlwe, KeyId};
 use bellerophon_ring::{
-    Modulus, Ntt, Poly,
+    Modulus, Ntt, Poly, Result,
     sample::{self, Seed, fill_uniform_from_seed},
     wire::Fingerprint,
 };
@@ -15,7 +14,7 @@ use zeroize::Zeroizing;
 use super::params::Switching;
 use super::{Ciphertext, NoiseBound, Params, SeededCiphertext};
 use super::{ciphertext::check_key, plaintext::check_plain};
-use crate::{During, Result};
+use crate::error;
 
 /// A secret with uniform ternary coefficients. Wiped on drop, redacted in `Debug`, no equality.
 #[derive(Clone)]
@@ -39,33 +38,25 @@ impl fmt::Debug for SecretKey {
 
 impl SecretKey {
     /// Draws a secret.
-    ///
-    /// # Errors
-    /// None that a caller can cause.
     pub fn generate<R: CryptoRng + ?Sized>(params: &Params, rng: &mut R) -> Result<Self> {
         let coefficients = sample::ternary(params.degree(), rng);
         Self::of(params, KeyId(rng.random()), coefficients)
     }
 
     /// Restores a stored secret with the identity that was stored with it.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) unless there are `N` coefficients,
-    /// [`ErrorKind::Argument`](crate::ErrorKind::Argument) unless they may be uniform ternary
-    /// ([`SecretKind::may_be`](mlwe::SecretKind::may_be)).
     pub(crate) fn restore(
         params: &Params,
         id: KeyId,
         coefficients: Zeroizing<Vec<i64>>,
     ) -> Result<Self> {
-        let (op, kind) = ("restore a secret", mlwe::SecretKind::Ternary);
+        let kind = mlwe::SecretKind::Ternary;
         if coefficients.len() != params.degree() {
             let (what, needed) = ("number of coefficients", params.degree().to_string());
-            return Err(error::shape(what, coefficients.len(), needed).during(op));
+            return Err(error::shape(what, coefficients.len(), needed));
         }
         if !kind.may_be(&coefficients) {
             let (what, found, needed) = ("secret", "another".into(), "uniform ternary");
-            return Err(error::value(what, found, needed).during(op));
+            return Err(error::value(what, found, needed));
         }
         Self::of(params, id, coefficients)
     }
@@ -111,8 +102,7 @@ impl SecretKey {
     /// Encrypts a polynomial with `N` coefficients in `[0, t)`.
     ///
     /// # Errors
-    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) for another number of coefficients,
-    /// [`ErrorKind::Range`](crate::ErrorKind::Range) for one that is not below `t`.
+    /// [`ErrorKind::Range`](crate::ErrorKind::Range) for a coefficient that is not below `t`.
     pub fn encrypt<R: CryptoRng + ?Sized>(
         &self,
         coefficients: &[u64],
@@ -122,15 +112,12 @@ impl SecretKey {
     }
 
     /// As [`encrypt`](Self::encrypt), with the mask left as a seed.
-    ///
-    /// # Errors
-    /// As [`encrypt`](Self::encrypt).
     pub fn encrypt_seeded<R: CryptoRng + ?Sized>(
         &self,
         coefficients: &[u64],
         rng: &mut R,
     ) -> Result<SeededCiphertext> {
-        check_plain(&self.params, coefficients).during("encrypt")?;
+        check_plain(&self.params, coefficients)?;
         // The mask is stream 0 of a fresh seed.
         let scale = self.params.scale();
         let seed = Seed::random(rng);
@@ -149,14 +136,15 @@ impl SecretKey {
     ) -> (Poly<Ntt>, Poly<Ntt>) {
         let ring = self.params.ring();
         let (mut body, mut mask) = (ring.zero(), ring.zero());
-        self.write_body((seed, stream), rng, scaled, body.data_mut(), mask.data_mut());
+        self.write_body(seed, stream, rng, scaled, body.data_mut(), mask.data_mut());
         (body, mask)
     }
 
     /// As [`body`](Self::body), writing the limbs of body and mask to the given slices.
     pub(crate) fn write_body<R: CryptoRng + ?Sized>(
         &self,
-        (seed, stream): (&Seed, u64),
+        seed: &Seed,
+        stream: u64,
         rng: &mut R,
         scaled: impl Fn(usize, &Modulus, usize) -> u64,
         body: &mut [u64],
@@ -181,13 +169,9 @@ impl SecretKey {
     }
 
     /// Decrypts: the coefficients of the plaintext, in `[0, t)`.
-    ///
-    /// # Errors
-    /// Those of the lattice layer for a ciphertext of other parameters or another key.
     pub fn decrypt(&self, ct: &Ciphertext) -> Result<Zeroizing<Vec<u64>>> {
-        let op = "decrypt";
-        self.params.check(ct.fingerprint).during(op)?;
-        check_key(ct.key, self.id).during(op)?;
+        self.params.check(ct.fingerprint)?;
+        check_key(ct.key, self.id)?;
         // Rounding needs one word, so the ciphertext is rescaled to the first prime first.
         let ct = ct.clone().to_one_limb(&self.params)?;
         Ok(self.round_phase(ct.b, &ct.a))
@@ -260,11 +244,8 @@ impl PublicKey {
     }
 
     /// A fresh encryption of zero.
-    ///
-    /// # Errors
-    /// Those of the lattice layer for other parameters.
     pub fn zero<R: CryptoRng + ?Sized>(&self, params: &Params, rng: &mut R) -> Result<Ciphertext> {
-        params.check(self.fingerprint).during("encrypt zero")?;
+        params.check(self.fingerprint)?;
         // (b, a) u + (e_0, e_1) with a ternary u.
         let ring = params.ring();
         let small = |values: &[i64]| Zeroizing::new(ring.forward_signed(values));

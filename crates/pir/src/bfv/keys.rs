@@ -7,7 +7,7 @@ use bellerophon_mlwe::{
 };
 use bellerophon_repack::ring_packing::{input_count, monomial, stages};
 use bellerophon_ring::{
-    Automorphism, DigitGadget, Ntt, Poly, Ring,
+    Automorphism, DigitGadget, Ntt, Poly, Result, Ring,
     aligned::AlignedVec,
     sample::{Seed, uniform_from_seed},
     try_map,
@@ -19,7 +19,6 @@ use zeroize::Zeroizing;
 use super::ciphertext::SEED_BYTES;
 use super::params::Switching;
 use super::{Params, SecretKey};
-use crate::{During, Result};
 
 /// The `log2(N / n)` keys of [`pack`](super::pack) for messages in powers of `X^(N/n)`, expanded.
 #[derive(Debug, Clone)]
@@ -56,16 +55,13 @@ pub(crate) enum SeededKind {
 
 impl SeededPackingKeys {
     /// Generates the keys for inputs of `n` coefficients each; `n = 1` packs constants.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) unless `n` is a power of two up to the degree.
     pub fn generate<R: CryptoRng + ?Sized>(
         secret: &SecretKey,
         n: usize,
         rng: &mut R,
     ) -> Result<Self> {
         let params = secret.params();
-        input_count(params.degree(), n).during("generate packing keys")?;
+        input_count(params.degree(), n)?;
         // One key for each stage, in the gadget of the parameters.
         let kind = match (params.switching(), secret.lattice()) {
             (Switching::Special(_), Some(lattice)) => {
@@ -82,11 +78,8 @@ impl SeededPackingKeys {
     }
 
     /// The keys with their uniform parts expanded.
-    ///
-    /// # Errors
-    /// Those of the lattice layer for other parameters.
     pub fn expand(&self, params: &Params) -> Result<PackingKeys> {
-        params.check(self.fingerprint).during("expand packing keys")?;
+        params.check(self.fingerprint)?;
         // Each gadget expands in its own form: residues of one prime, or keys of the lattice layer.
         let kind = match &self.kind {
             SeededKind::Digits(seed, bodies) => {

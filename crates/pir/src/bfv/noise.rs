@@ -3,11 +3,10 @@
 
 use bellerophon_mlwe::noise as lattice;
 use bellerophon_repack::row_packing_noise;
-use bellerophon_ring::DigitGadget;
+use bellerophon_ring::{DigitGadget, Result};
 
 use super::Params;
 use super::params::Switching;
-use crate::Result;
 
 /// A fresh ciphertext: `sigma^2`.
 pub(crate) fn fresh(params: &Params) -> f64 {
@@ -67,9 +66,6 @@ pub(crate) fn dropped_bits(params: &Params, gadget: &DigitGadget) -> f64 {
 /// Inputs of variance `input`, packed with `n` coefficients each:
 /// `input + ((N / n)^2 - 1) / 3 automorphism`. (Lemma 5 of the paper is about magnitudes; a
 /// variance quadruples where a magnitude doubles.)
-///
-/// # Errors
-/// [`ErrorKind::Shape`](crate::ErrorKind::Shape) unless `n` is a power of two up to the degree.
 pub(crate) fn packed(params: &Params, limbs: usize, n: usize, input: f64) -> Result<f64> {
     row_packing_noise(params.degree(), n, input, automorphism(params, limbs))
 }

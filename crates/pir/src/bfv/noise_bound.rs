@@ -1,9 +1,9 @@
 //! Noise model: a public bound on the noise of one ciphertext, for any plaintext.
 
+use bellerophon_ring::Result;
+
 use super::{Norms, Params, Plaintext, noise};
-#[cfg(doc)]
-use crate::ErrorKind;
-use crate::{Result, error};
+use crate::error;
 
 /// `log2` of the probability with which a value may be wrong.
 pub(crate) const LOG2_FAILURE: f64 = -40.0;
@@ -35,9 +35,6 @@ impl NoiseBound {
     }
 
     /// A bound that a peer states.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Argument`] for numbers that are negative or not finite.
     pub(crate) fn restore(variance: f64, rounding: f64, independent: bool) -> Result<Self> {
         // NaN and infinity would pass every later comparison or none.
         for (what, found) in [("variance of noise", variance), ("rounding", rounding)] {

@@ -1,7 +1,5 @@
 //! Ring packing (Algorithm 1) of exact ciphertexts.
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -10,15 +8,15 @@ use bellerophon_mlwe as mlwe;
 use bellerophon_repack::ring_packing::{
     Packing, Pair, Stage, batches, check_value, constant_term, input_count, pack_tree,
 };
-use bellerophon_ring::Ring;
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::{Error, Result, Ring, error::operation};
 
 use super::ciphertext::{check_key, check_limbs};
 use super::keys::{DigitKey, Kind, Scratch};
 use super::params::Switching;
 use super::{Ciphertext, NoiseBound, PackingKeys, Params};
-use crate::{During, Error, Result, error};
-
-const OP: &str = "pack";
+use crate::error;
 
 /// Packs ciphertexts of `m_i(Y)`, `Y = X^(N/n)`, into one ciphertext of `sum_i m_i(Y) X^i`. Inputs
 /// are given by their indices `i < N / n`; absent ones count as zero. All other coefficients of the
@@ -30,46 +28,43 @@ const OP: &str = "pack";
 /// rayon pool.
 ///
 /// # Errors
-/// Before any work: [`ErrorKind::Length`] for no inputs; [`ErrorKind::Shape`] for an index of
-/// `N / n` or more; [`ErrorKind::Noise`] if a coefficient of the result could be wrong with a
-/// probability above `2^-40`; those of the lattice layer for inputs of other parameters, keys or
-/// limbs.
+/// Before any work: [`ErrorKind::Noise`] if a coefficient of the result could be wrong with a
+/// probability above `2^-40`.
 pub fn pack(keys: &PackingKeys, rows: BTreeMap<usize, Ciphertext>) -> Result<Ciphertext> {
-    // One batch: no index may start a second one.
-    let count = input_count(keys.params.degree(), keys.n).during(OP)?;
-    if let Some(&index) = rows.keys().find(|&&index| index >= count) {
-        let needed = format!("below N / n = {count}");
-        return Err(error::shape("index of a row", index, needed).during(OP));
-    }
-    let mut packed = pack_in_batches(keys, rows)?;
-    packed.remove(&0).ok_or_else(error::no_rows).during(OP)
+    operation("pack", || {
+        // One batch: no index may start a second one.
+        let count = input_count(keys.params.degree(), keys.n)?;
+        if let Some(&index) = rows.keys().find(|&&index| index >= count) {
+            let needed = format!("below N / n = {count}");
+            return Err(error::shape("index of a row", index, needed));
+        }
+        let mut packed = pack_in_batches(keys, rows)?;
+        packed.remove(&0).ok_or_else(error::no_rows)
+    })
 }
 
 /// As [`pack`] for any number of inputs: input `i` goes to position `i` modulo `N / n` of result
 /// `i / (N / n)`. Results are returned by their indices; a result without inputs is absent.
-///
-/// # Errors
-/// As [`pack`], except that any index is allowed.
 pub(super) fn pack_in_batches(
     keys: &PackingKeys,
     rows: BTreeMap<usize, Ciphertext>,
 ) -> Result<BTreeMap<usize, Ciphertext>> {
     let params = &keys.params;
     // Step 1: all checks, before any work.
-    let limbs = rows.values().next().ok_or_else(error::no_rows).during(OP)?.limbs();
+    let limbs = rows.values().next().ok_or_else(error::no_rows)?.limbs();
     for row in rows.values() {
-        params.check(row.fingerprint).during(OP)?;
-        check_key(row.key, keys.key).during(OP)?;
-        check_limbs(row.limbs(), limbs).during(OP)?;
-        row.noise.packed(params, limbs, keys.n)?.check(params, limbs).during(OP)?;
+        params.check(row.fingerprint)?;
+        check_key(row.key, keys.key)?;
+        check_limbs(row.limbs(), limbs)?;
+        row.noise.packed(params, limbs, keys.n)?.check(params, limbs)?;
     }
     // Step 2: Algorithm 1 on every batch.
-    let count = input_count(params.degree(), keys.n).during(OP)?;
+    let count = input_count(params.degree(), keys.n)?;
     batches(count, rows)
         .into_iter()
         .map(|(batch, leaves)| {
-            let packed = pack_leaves(keys, limbs, leaves, Ok).during(OP)?;
-            Ok((batch, packed.ok_or_else(error::no_rows).during(OP)?))
+            let packed = pack_leaves(keys, limbs, leaves, Ok)?;
+            Ok((batch, packed.ok_or_else(error::no_rows)?))
         })
         .collect()
 }
@@ -81,46 +76,46 @@ pub(super) fn pack_in_batches(
 /// rounding errors included.
 ///
 /// # Errors
-/// As [`pack`], except that any index is allowed; [`ErrorKind::Shape`] for a value of another
-/// dimension or two of one index, [`ErrorKind::Argument`] for another modulus, or a variance that
-/// is negative or not finite.
+/// Before any work, as [`pack`]; [`ErrorKind::Shape`] for two values of one index.
 pub fn pack_values<'v>(
     keys: &PackingKeys,
     variance: f64,
     values: impl IntoIterator<Item = (usize, &'v lwe::Ciphertext)>,
 ) -> Result<BTreeMap<usize, Ciphertext>> {
-    let (op, params) = ("pack LWE values", &keys.params);
-    if !(variance >= 0.0 && variance.is_finite()) {
-        let (what, found) = ("variance", variance.to_string());
-        return Err(error::value(what, found, "a finite number from 0 on").during(op));
-    }
-    // Step 1: all checks, before any work.
-    let (ring, noise) = (params.ring().at_limbs(1), NoiseBound::of(variance));
-    noise.packed(params, 1, keys.n)?.check(params, 1).during(op)?;
-    let mut taken = BTreeMap::new();
-    for (index, value) in values {
-        check_value(&ring, value).during(op)?;
-        if taken.insert(index, value).is_some() {
-            let needed = "one value for each index".into();
-            return Err(error::shape("index of two values", index, needed).during(op));
+    operation("pack_values", || {
+        let params = &keys.params;
+        if !(variance >= 0.0 && variance.is_finite()) {
+            let (what, found) = ("variance", variance.to_string());
+            return Err(error::value(what, found, "a finite number from 0 on"));
         }
-    }
-    if taken.is_empty() {
-        return Err(error::no_rows().during(op));
-    }
-    // Step 2: Algorithm 1 on ciphertexts with the values as constant terms.
-    let count = input_count(params.degree(), keys.n).during(op)?;
-    let row = |value: &lwe::Ciphertext| {
-        let (b, a) = constant_term(&ring, value, 1);
-        Ciphertext { b, a, noise, fingerprint: params.fingerprint(), key: keys.key }
-    };
-    batches(count, taken)
-        .into_iter()
-        .map(|(batch, leaves)| {
-            let packed = pack_leaves(keys, 1, leaves, |value| Ok(value.map(row))).during(op)?;
-            Ok((batch, packed.ok_or_else(error::no_rows).during(op)?))
-        })
-        .collect()
+        // Step 1: all checks, before any work.
+        let (ring, noise) = (params.ring().at_limbs(1), NoiseBound::of(variance));
+        noise.packed(params, 1, keys.n)?.check(params, 1)?;
+        let mut taken = BTreeMap::new();
+        for (index, value) in values {
+            check_value(&ring, value)?;
+            if taken.insert(index, value).is_some() {
+                let needed = "one value for each index".into();
+                return Err(error::shape("index of two values", index, needed));
+            }
+        }
+        if taken.is_empty() {
+            return Err(error::no_rows());
+        }
+        // Step 2: Algorithm 1 on ciphertexts with the values as constant terms.
+        let count = input_count(params.degree(), keys.n)?;
+        let row = |value: &lwe::Ciphertext| {
+            let (b, a) = constant_term(&ring, value, 1);
+            Ciphertext { b, a, noise, fingerprint: params.fingerprint(), key: keys.key }
+        };
+        batches(count, taken)
+            .into_iter()
+            .map(|(batch, leaves)| {
+                let packed = pack_leaves(keys, 1, leaves, |value| Ok(value.map(row)))?;
+                Ok((batch, packed.ok_or_else(error::no_rows)?))
+            })
+            .collect()
+    })
 }
 
 /// As [`pack`] for lazily made inputs: `leaf` makes the input of each of `N / n` entries when it is
@@ -132,8 +127,7 @@ pub(crate) fn pack_leaves<L: Send>(
     leaf: impl Fn(L) -> Result<Option<Ciphertext>> + Sync,
 ) -> Result<Option<Ciphertext>> {
     let params = &keys.params;
-    let (ring, count) =
-        (params.ring().at_limbs(limbs), input_count(params.degree(), keys.n).during("pack")?);
+    let (ring, count) = (params.ring().at_limbs(limbs), input_count(params.degree(), keys.n)?);
     // Packing multiplies by N / n, so every input is divided by it first.
     let inverses = ring.moduli().map(|q| q.inv(q.reduce(count as u64)));
     let inverses: Vec<u64> = inverses.collect::<bellerophon_ring::Result<_>>()?;

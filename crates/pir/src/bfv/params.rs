@@ -1,16 +1,18 @@
 //! Parameters of exact plaintexts: specification in, checked parameters out.
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use std::sync::Arc;
 
 use bellerophon_mlwe::{
     self as mlwe,
     security::{self, SecretKind, Security},
 };
-use bellerophon_ring::{DigitGadget, Modulus, Ring, prime, sample::Gaussian, wire::Fingerprint};
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::{
+    DigitGadget, Modulus, Result, Ring, prime, sample::Gaussian, wire::Fingerprint,
+};
 
-use crate::{Result, error};
+use crate::error;
 
 /// Limit on the number of primes, and on that of special primes: more than any set needs.
 pub(crate) const MOST_PRIMES: usize = 64;
@@ -53,9 +55,6 @@ impl ParamsSpec {
     /// The set for private look-up: `N = 2^11`, one prime of 50 bits (the security table allows
     /// 53), three digits of 12 bits. It answers modulo any `t` up to `2^17` for domains of up to
     /// `2^21` points.
-    ///
-    /// # Errors
-    /// None that a caller can cause.
     pub fn lookup(plain: u64) -> Result<Self> {
         let q = prime::ntt_primes_below(1 << 11, 50, 1, &[])?;
         Ok(Self {
@@ -70,10 +69,7 @@ impl ParamsSpec {
 
     /// The set of the paper's section 5: `N = 2^11`, one prime of 54 bits, four digits of 14 bits.
     /// It has 128 bits of security in the model of its time ([`Security::Bits128Classical`]) and
-    /// 126 in today's.
-    ///
-    /// # Errors
-    /// None that a caller can cause.
+    /// 126 in the default one.
     pub fn paper(plain: u64) -> Result<Self> {
         let q = prime::ntt_primes_below(1 << 11, 54, 1, &[])?;
         Ok(Self {
@@ -87,9 +83,6 @@ impl ParamsSpec {
     /// A set with headroom for circuit privacy by noise flooding: `N = 2^13`, two primes of 50 bits
     /// and a special one. The headroom depends on `t`, the domain and the number of points
     /// ([`circuit_privacy`](crate::circuit_privacy) has a table).
-    ///
-    /// # Errors
-    /// None that a caller can cause.
     pub fn flooding(plain: u64) -> Result<Self> {
         let primes = prime::ntt_primes_below(1 << 13, 50, 3, &[])?;
         let value = |i: usize| primes[i].value();
@@ -144,11 +137,9 @@ impl Params {
     /// Checks the specification and builds the tables.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`] for a `t` that is out of range or too large for the primes;
-    /// [`ErrorKind::Shape`] for digits over several primes; those of the lattice layer for too
-    /// little security; those of the ring for a bad degree, prime or gadget.
+    /// [`ErrorKind::Shape`] for digits over several primes; [`ErrorKind::Insecure`] below the
+    /// stated security.
     pub fn new(spec: ParamsSpec) -> Result<Self> {
-        let op = "parameters of exact plaintexts";
         // Step 1: the number of primes, before anything is computed from them.
         let special = match &spec.gadget {
             KeyGadget::Digits { .. } => 0,
@@ -156,7 +147,7 @@ impl Params {
         };
         if let Some(found) = [spec.q.len(), special].into_iter().find(|&len| len > MOST_PRIMES) {
             let needed = format!("at most {MOST_PRIMES}, and as many special ones");
-            return Err(error::shape("primes", found, needed).during(op));
+            return Err(error::shape("primes", found, needed));
         }
         let moduli: Vec<Modulus> =
             spec.q.iter().map(|&q| Modulus::new(q)).collect::<bellerophon_ring::Result<_>>()?;
@@ -167,7 +158,7 @@ impl Params {
         if !(2..=1 << 32).contains(&spec.plain) || bits > least - 3.0 || 2.0 * bits > all - 3.0 {
             let found = spec.plain.to_string();
             let needed = "2 to 2^32, an eighth of every prime, the root of an eighth of all";
-            return Err(error::value("plaintext modulus t", found, needed).during(op));
+            return Err(error::value("plaintext modulus t", found, needed));
         }
         // Step 3: the gadget. Security counts the largest modulus under which anything is
         // published: Q for digits, Q P with special primes.
@@ -175,7 +166,7 @@ impl Params {
             KeyGadget::Digits { base_log, count } => {
                 let [q] = moduli[..] else {
                     let needed = "1 for a gadget of digits".to_string();
-                    return Err(error::shape("primes", moduli.len(), needed).during(op));
+                    return Err(error::shape("primes", moduli.len(), needed));
                 };
                 let (kind, n) = (SecretKind::Ternary, spec.degree);
                 security::check(spec.security, n, kind, q.log2(), spec.sigma)?;

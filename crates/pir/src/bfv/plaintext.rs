@@ -1,12 +1,12 @@
 //! Polynomials modulo `t` as factors of ciphertexts.
 
 #[cfg(doc)]
-use crate::ErrorKind;
-use bellerophon_ring::{Ntt, Poly, wire::Fingerprint};
+use bellerophon_ring::ErrorKind;
+use bellerophon_ring::{Ntt, Poly, Result, wire::Fingerprint};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::Params;
-use crate::{During, Result, error};
+use crate::error;
 
 /// Bounds on the coefficients, of least magnitude, of a polynomial modulo `t`. The noise of a
 /// product with the polynomial follows from them. They are declared and public.
@@ -53,8 +53,7 @@ impl Plaintext {
     /// noise of the worst polynomial, so the noise reveals nothing about this one.
     ///
     /// # Errors
-    /// [`ErrorKind::Shape`] for another number of coefficients, [`ErrorKind::Range`] for one that
-    /// is not below `t`.
+    /// [`ErrorKind::Range`] for a coefficient that is not below `t`.
     pub fn new(params: &Params, coefficients: &[u64]) -> Result<Self> {
         Self::declared(params, coefficients, Norms::any(params))
     }
@@ -63,16 +62,15 @@ impl Plaintext {
     /// noise that follows from the declared norms: whoever sees a product learns these norms.
     ///
     /// # Errors
-    /// As for [`new`](Self::new), and [`ErrorKind::Argument`] for coefficients of larger norms.
+    /// [`ErrorKind::Argument`] for coefficients of larger norms.
     pub(crate) fn declared(params: &Params, coefficients: &[u64], norms: Norms) -> Result<Self> {
         // Step 1: coefficients of least magnitude, whose norms the declared ones must bound.
-        let op = "encode a plaintext";
-        check_plain(params, coefficients).during(op)?;
+        check_plain(params, coefficients)?;
         let signed: Zeroizing<Vec<i64>> =
             Zeroizing::new(coefficients.iter().map(|&m| params.center(m)).collect());
         if !norms.hold(&Norms::of(&signed)) {
             let (what, found) = ("norms", "larger ones".into());
-            return Err(error::value(what, found, "at most the declared ones").during(op));
+            return Err(error::value(what, found, "at most the declared ones"));
         }
         // Step 2: NTT form, with the declared norms in place of the actual ones, which may be
         // secret.

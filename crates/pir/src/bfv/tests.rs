@@ -1,16 +1,15 @@
 //! Exactness, work and noise, from both sides; misfits.
 
-use crate::error::refusal;
 use std::collections::BTreeMap;
 
 use bellerophon_lwe as lwe;
 use bellerophon_mlwe::Security;
-use bellerophon_ring::prime;
+use bellerophon_ring::{ErrorKind, prime};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
 use super::{pack::pack_in_batches, *};
-use crate::ErrorKind;
+use crate::error::refusal;
 
 fn rng(seed: u64) -> ChaCha20Rng {
     ChaCha20Rng::seed_from_u64(seed)
@@ -310,7 +309,7 @@ fn what_could_be_wrong_is_refused() {
     let (before, once) = (ct.clone(), product(&x, &u, 65537));
     let refused = ct.mul_plain_assign(&params, &factor).unwrap_err();
     assert!(
-        refused.op() == "multiply by a plaintext"
+        refused.op() == "mul_plain_assign"
             && refused.is(&ErrorKind::Noise, "use a smaller t or domain, or parameters"),
         "{refused}"
     );
@@ -331,11 +330,7 @@ fn what_could_be_wrong_is_refused() {
         }
         doublings += 1;
     };
-    assert!(
-        refused.op() == "add"
-            && refused.is(&ErrorKind::Noise, "use a smaller t or domain, or parameters"),
-        "{refused}"
-    );
+    assert!(refused.is(&ErrorKind::Noise, "use a smaller t or domain, or parameters"), "{refused}");
     assert!((5..20).contains(&doublings), "{doublings}");
     // Nor is packed what has room before and none after: digits of 20 bits.
     let params = digits(64, 65537, 20, 2);

@@ -3,9 +3,9 @@
 use bellerophon_mlwe::{
     self as mlwe, KeyId, KeyIdent, Security, SeededKeySwitchKey, SwitchKeyInfo, wire::SecurityForm,
 };
-use bellerophon_repack::{row_packing_exponents, wire::Seeds};
+use bellerophon_repack::{Seeds, row_packing_exponents};
 use bellerophon_ring::{
-    Ntt, Poly, Ring,
+    Error, Ntt, Poly, Result, Ring,
     sample::Seed,
     wire::{List, Packed},
     wire_form,
@@ -13,12 +13,9 @@ use bellerophon_ring::{
 use serde::{Deserialize, Serialize};
 
 use super::kind;
-use crate::{
-    During, Error, Result,
-    bfv::{
-        Ciphertext, KeyGadget, MOST_PRIMES, NoiseBound, Params, ParamsSpec, PublicKey,
-        SeededCiphertext, SeededKind, SeededPackingKeys, Switching,
-    },
+use crate::bfv::{
+    Ciphertext, KeyGadget, MOST_PRIMES, NoiseBound, Params, ParamsSpec, PublicKey,
+    SeededCiphertext, SeededKind, SeededPackingKeys, Switching,
 };
 
 /// The plain form of [`Params`](crate::bfv::Params).
@@ -87,7 +84,7 @@ wire_form! {
         body: Packed<'a> = Packed::polys(params.ring(), std::iter::once(&self.b)),
     }
     fn write(&self, params: &Params) {
-        params.check(self.fingerprint).during("write a ciphertext")?;
+        params.check(self.fingerprint)?;
     }
     fn read(params, form) {
         // A fresh ciphertext has all limbs, so its length is known.
@@ -111,19 +108,18 @@ wire_form! {
         polys: Packed<'a> = Packed::polys(&self.ring(params), [&self.b, &self.a].into_iter()),
     }
     fn write(&self, params: &Params) {
-        params.check(self.fingerprint).during("write a ciphertext")?;
+        params.check(self.fingerprint)?;
     }
     fn read(params, form) {
-        let op = "read a ciphertext";
         // The number of limbs determines the length of the residues.
         let limbs = form.limbs as usize;
         if !(1..=params.limbs()).contains(&limbs) {
             let needed = format!("1 to {}", params.limbs());
-            return Err(mlwe::error::limbs(limbs, needed).during(op));
+            return Err(mlwe::error::limbs(limbs, needed));
         }
         // The bound is a claim of the peer: it must be a number.
         let noise =
-            NoiseBound::restore(form.variance, form.rounding, form.independent).during(op)?;
+            NoiseBound::restore(form.variance, form.rounding, form.independent)?;
         let (b, a) = pair(&form.polys, &params.ring().at_limbs(limbs))?;
         let (fingerprint, key) = (params.fingerprint(), form.key);
         Ok(Self { b, a, noise, fingerprint, key })
@@ -147,7 +143,7 @@ wire_form! {
         polys: Packed<'a> = Packed::polys(params.ring(), [&self.b, &self.a].into_iter()),
     }
     fn write(&self, params: &Params) {
-        params.check(self.fingerprint).during("write a public key")?;
+        params.check(self.fingerprint)?;
         // A public key has its mask in full: it is not expanded from a seed.
     }
     fn read(params, form) {
@@ -168,8 +164,7 @@ wire_form! {
         bodies: Packed<'a> = bodies,
     }
     fn write(&self, params: &Params) {
-        let op = "write packing keys";
-        params.check(self.fingerprint).during(op)?;
+        params.check(self.fingerprint)?;
         let (seeds, bodies) = match (&self.kind, params.switching()) {
             (SeededKind::Digits(seed, bodies), _) => {
                 (Seeds::of(std::iter::once(seed)), Packed::polys(params.ring(), bodies.iter()))
@@ -180,7 +175,7 @@ wire_form! {
                 let key = |exponent: usize| {
                     let available = keys.len();
                     let missing =
-                        mlwe::error::missing_galois_key(exponent, available).during(op);
+                        mlwe::error::missing_galois_key(exponent, available);
                     keys.get(&exponent).ok_or(missing)
                 };
                 let keys: Vec<_> = stages.into_iter().map(key).collect::<mlwe::Result<_>>()?;

@@ -2,19 +2,20 @@
 
 use bellerophon_mlwe::{self as mlwe, KeyId};
 use bellerophon_ring::{
+    Error, Result,
     sample::Seed,
     wire::{Limit, List, Packed},
     wire_form,
 };
 
 use super::{ExactPublicKeyForm, PackingKeysForm, kind};
-use crate::{
-    During, EncryptedFunction, Error, Query, QueryLayout, Response, Result, ServerKeys, Shape,
-    bfv::{Block, Params, PublicKey, SeededPackingKeys},
-    error,
-    query::{MAX_DOMAIN, Masks},
-    response::most_cut,
-};
+use crate::bfv::{Block, Params, PublicKey, SeededPackingKeys};
+use crate::encrypted_table::EncryptedFunction;
+use crate::error;
+use crate::query::{MAX_DOMAIN, Masks, Query, Shape};
+use crate::query_layout::QueryLayout;
+use crate::response::{Response, most_cut};
+use crate::server::ServerKeys;
 
 wire_form! {
     /// The plain form of [`ServerKeys`].
@@ -26,18 +27,17 @@ wire_form! {
         // Both check that they belong to the parameters.
     }
     fn read(params, form) {
-        let op = "read keys for private look-up";
         // Both keys of one client, and all automorphisms that packing constants takes.
         let packing = SeededPackingKeys::from_form(params, form.packing)?;
         let public = PublicKey::from_form(params, form.public)?;
         let (found, needed) = (public.key(), packing.key());
         if found != needed {
-            return Err(mlwe::error::key_mismatch(found, needed).during(op));
+            return Err(mlwe::error::key_mismatch(found, needed));
         }
         let (found, needed) = (packing.len(), params.degree().trailing_zeros() as usize);
         if found != needed {
             let what = "number of automorphisms";
-            return Err(error::shape(what, found, needed.to_string()).during(op));
+            return Err(error::shape(what, found, needed.to_string()));
         }
         Ok(Self { packing, public })
     }
@@ -65,7 +65,7 @@ wire_form! {
         masks: Packed<'a> = masks,
     }
     fn write(&self, params: &Params) {
-        params.check(self.fingerprint).during("write a query")?;
+        params.check(self.fingerprint)?;
         // Either the seed of the masks or the masks themselves.
         let (seed, masks) = match &self.masks {
             Masks::Seed(seed) => (Some(*seed), Packed::default()),
@@ -74,13 +74,11 @@ wire_form! {
     }
     fn read(params, form) {
         // Step 1: the shape, which bounds all sizes, before memory is allocated.
-        let op = "read a query";
         let domains: Vec<usize> = form.domains.0.iter().map(|&domain| domain as usize).collect();
         let shape = Shape::new(params, form.form, &domains, form.points as usize)?;
         if form.batch.is_some() != (form.form == QueryLayout::Compact) {
             let (what, found) = ("seed of the batch code", form.batch.is_some().to_string());
-            return Err(error::value(what, found, "one with a compact query only")
-                .during(op));
+            return Err(error::value(what, found, "one with a compact query only"));
         }
         // Step 2: bodies and masks, checked against these sizes.
         let count = shape.ciphertexts();
@@ -137,16 +135,15 @@ wire_form! {
         parts: Packed<'a> = Packed::limbs(parts.map(|(limit, poly)| (limit, &poly[..]))),
     }
     fn write(&self, params: &Params) {
-        params.check(self.fingerprint).during("write a response")?;
+        params.check(self.fingerprint)?;
         // Body and mask may have lost different numbers of bits.
         let limits = limits(params, self.drop);
         let parts = self.parts.iter().flat_map(|polys| limits.iter().copied().zip(polys));
     }
     fn read(params, form) {
         // Step 1: the dropped bits and the stated noise.
-        let op = "read a response";
         let value =
-            |what, found: String, needed| Err(error::value(what, found, needed).during(op));
+            |what, found: String, needed| Err(error::value(what, found, needed));
         let drop: [u32; 2] = form.drop.into();
         let bits = params.ring().modulus(0).bits();
         if let Some(found) = drop.into_iter().find(|&drop| drop >= bits) {
@@ -209,15 +206,15 @@ wire_form! {
         bodies: Packed<'a> = Packed::polys(params.ring(), self.bodies.iter()),
     }
     fn write(&self, params: &Params) {
-        params.check(self.fingerprint).during("write an encrypted function")?;
+        params.check(self.fingerprint)?;
     }
     fn read(params, form) {
         // The domain determines the number of bodies.
         let domain = form.domain as usize;
         if domain == 0 || domain > MAX_DOMAIN {
-            let (op, what) = ("read an encrypted function", "size of the domain");
+            let what = "size of the domain";
             let needed = format!("1 to {MAX_DOMAIN}");
-            return Err(error::shape(what, domain, needed).during(op));
+            return Err(error::shape(what, domain, needed));
         }
         let count = domain.div_ceil(params.degree());
         Ok(Self {

@@ -2,15 +2,14 @@
 
 use bellerophon_mlwe::KeyId;
 use bellerophon_ring::wire::{SecretWire, SecretWords};
+use bellerophon_ring::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use super::kind;
-use crate::{
-    Client, During, Error, Pending, Result,
-    bfv::{Params, SecretKey},
-    error,
-    query::MAX_POINTS,
-};
+use crate::bfv::{Params, SecretKey};
+use crate::client::{Client, Pending};
+use crate::error;
+use crate::query::MAX_POINTS;
 
 /// The plain form of a [`SecretKey`].
 #[derive(Debug, Serialize, Deserialize)]
@@ -27,7 +26,7 @@ impl SecretWire for SecretKey {
     type Error = Error;
 
     fn to_secret_form(&self, params: &Params) -> Result<ExactSecretForm> {
-        params.check(self.params().fingerprint()).during("write a secret key")?;
+        params.check(self.params().fingerprint())?;
         // The words are wiped on drop, as the secret is.
         let coefficients = SecretWords::of_coefficients(self.coefficients())?;
         Ok(ExactSecretForm { key: self.id(), coefficients })
@@ -85,7 +84,7 @@ impl SecretWire for Pending {
     type Error = Error;
 
     fn to_secret_form(&self, params: &Params) -> Result<PendingForm> {
-        params.check(self.fingerprint).during("write what is kept of a query")?;
+        params.check(self.fingerprint)?;
         Ok(PendingForm {
             id: self.id,
             key: self.key,
@@ -99,7 +98,7 @@ impl SecretWire for Pending {
         // Limits the memory that the indices take.
         let points = form.points as usize;
         if points == 0 || points > MAX_POINTS {
-            return Err(error::too_many_points(points, MAX_POINTS).during("query"));
+            return Err(error::too_many_points(points, MAX_POINTS));
         }
         Ok(Self {
             id: form.id,

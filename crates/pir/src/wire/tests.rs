@@ -1,24 +1,28 @@
 //! Exact ciphertexts and private look-up over the wire.
 
-use crate::error::refusal;
 use std::collections::BTreeMap;
 
 use bellerophon_mlwe::Security;
 use bellerophon_ring::wire::{SecretWire, Wire};
+use bellerophon_ring::{Error, ErrorKind};
 use bellerophon_testing::bytes::{config, read, set, survives, write};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
 use super::kind;
-use crate::{
-    Client, EncryptedFunction, Error, ErrorKind, Function, Pending, Query, QueryLayout, Response,
-    Server, ServerKeys,
-    bfv::{
-        Ciphertext, Params, ParamsSpec, Plaintext, PublicKey, SecretKey, SeededCiphertext,
-        SeededPackingKeys, pack,
-        tests::{digits, special},
-    },
+use crate::bfv::tests::{digits, special};
+use crate::bfv::{
+    Ciphertext, Params, ParamsSpec, Plaintext, PublicKey, SecretKey, SeededCiphertext,
+    SeededPackingKeys, pack,
 };
+use crate::client::{Client, Pending};
+use crate::encrypted_table::EncryptedFunction;
+use crate::error::refusal;
+use crate::function::Function;
+use crate::query::Query;
+use crate::query_layout::QueryLayout;
+use crate::response::Response;
+use crate::server::{Server, ServerKeys};
 
 fn rng(seed: u64) -> ChaCha20Rng {
     ChaCha20Rng::seed_from_u64(seed)

@@ -1,21 +1,22 @@
 //! Every pattern of absent rows, work counted, noise from both sides.
 
-use crate::ErrorKind;
-use crate::error::refusal;
-use std::collections::BTreeSet;
-use std::sync::{
-    Mutex,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use bellerophon_mlwe::{ParamsSpec, SecretKind, Security, noise::measured};
-use bellerophon_ring::prime;
+use bellerophon_ring::{ErrorKind, prime};
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha20Rng;
 use rand_distr::{Distribution, Normal};
 
 use super::*;
+use bellerophon_ring::refusal;
 
 fn rng(seed: u64) -> ChaCha20Rng {
     ChaCha20Rng::seed_from_u64(seed)
@@ -243,7 +244,7 @@ fn misfits_are_refused() {
     assert!(matches!(
         pack(2, &[]),
         Err(e)
-            if e.op() == "pack rows"
+            if e.op() == "pack_rows"
                 && e.is(&ErrorKind::Length, "no rows: at least one is needed")
     ));
     for n in [0, 3, 32] {
@@ -291,7 +292,7 @@ fn misfits_are_refused() {
     assert!(matches!(
         values(2, &[]),
         Err(e)
-            if e.op() == "pack LWE values"
+            if e.op() == "pack_values"
                 && e.is(&ErrorKind::Length, "no rows: at least one is needed")
     ));
     assert!(matches!(refusal(&values(2, &[(8, zero(16))])).kind(), ErrorKind::Shape));

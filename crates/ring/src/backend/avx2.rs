@@ -3,14 +3,19 @@
 use std::{arch::x86_64::*, ops::Range};
 
 use super::{
-    Blocks, Column, Part, Piece, Places, RowKind, Target, Term, WeightedRows, cmux,
+    Blocks, Column, Part, Permutation, Piece, QuotientTerms, RowKind, Target, Term, WeightedRows,
+    cmux,
     integers::Integers,
     ntt, ntt_first_pass, ntt_sources, pointwise, pointwise_words, scalar,
     shoup64::{self, Word, with_headroom, with_headroom_of_rows},
     shoup64_kernels::shoup64_kernels,
     simd::{Line, Wide},
 };
-use crate::{DigitGadget, Modulus, MonomialTable, NttTable, ntt::roots::RECORD};
+use crate::gadget::DigitGadget;
+use crate::modulus::Modulus;
+use crate::monomial::MonomialTable;
+use crate::ntt::NttTable;
+use crate::ntt::roots::RECORD;
 
 /// Proof that the CPU has AVX2.
 #[derive(Clone, Copy)]
@@ -200,7 +205,7 @@ fn cross_product(w: Avx2, a: Pair, b: Pair) -> Pair {
 shoup64_kernels!(features: "avx2", simd: Avx2, rows: 2);
 
 #[target_feature(enable = "avx2")]
-pub(super) fn permute(_table: &NttTable, out: &mut [u64], a: &[u64], places: &Places) {
+pub(super) fn permute(_table: &NttTable, out: &mut [u64], a: &[u64], places: &Permutation) {
     // SAFETY: this function has the target features.
     pointwise_words::permute(unsafe { Avx2::assume() }, out, a, places.map());
 }

@@ -6,7 +6,8 @@ use std::{
 };
 
 use super::{
-    Blocks, Column, Part, Piece, Places, RowKind, Target, Term, WeightedRows, cmux,
+    Blocks, Column, Part, Permutation, Piece, QuotientTerms, RowKind, Target, Term, WeightedRows,
+    cmux,
     integers::Integers,
     ntt, ntt_first_pass, ntt_sources,
     permutation::BACKWARDS,
@@ -15,7 +16,11 @@ use super::{
     shoup64_kernels::shoup64_kernels,
     simd::{Line, Wide},
 };
-use crate::{DigitGadget, Modulus, MonomialTable, NttTable, ntt::roots::RECORD};
+use crate::gadget::DigitGadget;
+use crate::modulus::Modulus;
+use crate::monomial::MonomialTable;
+use crate::ntt::NttTable;
+use crate::ntt::roots::RECORD;
 
 /// Proof that the CPU has AVX-512 F and DQ.
 #[derive(Clone, Copy)]
@@ -175,18 +180,18 @@ fn merge_swapped<const MASK: u16>(mut x: __m512i, y: __m512i) -> __m512i {
 shoup64_kernels!(features: "avx512f,avx512dq", simd: Avx512, rows: 4);
 
 #[target_feature(enable = "avx512f,avx512dq")]
-pub(super) fn permute(_table: &NttTable, out: &mut [u64], a: &[u64], places: &Places) {
+pub(super) fn permute(_table: &NttTable, out: &mut [u64], a: &[u64], places: &Permutation) {
     if let Some(stride) = places.stride() {
-        return permute_tiles(out, a, (places.map(), stride));
+        return permute_tiles(out, a, places.map(), stride);
     }
     // SAFETY: this function has the target features.
     pointwise_words::permute(unsafe { Avx512::assume() }, out, a, places.map());
 }
 
-/// As [`permute`], tile by tile, see [`Places`]: a permutation of lanes within lines, then a
+/// As [`permute`], tile by tile, see [`Permutation`]: a permutation of lanes within lines, then a
 /// rotation of the lines in each lane by its own offset, bit by bit.
 #[target_feature(enable = "avx512f,avx512dq")]
-fn permute_tiles(out: &mut [u64], a: &[u64], (map, stride): (&[u32], usize)) {
+fn permute_tiles(out: &mut [u64], a: &[u64], map: &[u32], stride: usize) {
     // SAFETY: this function has the target features.
     let w = unsafe { Avx512::assume() };
     let tiles = a.as_chunks::<8>().0.as_chunks::<8>().0;

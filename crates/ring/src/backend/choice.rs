@@ -3,7 +3,8 @@
 #[cfg(target_arch = "x86_64")]
 use super::prime_sizes::IFMA_LAZY_BITS;
 use super::prime_sizes::NARROW_BITS;
-use crate::{Modulus, Result, error};
+use crate::error::{self, Result};
+use crate::modulus::Modulus;
 
 /// Transforms of smaller degrees run on the scalar back end.
 pub(crate) const MIN_WIDE_DEGREE: usize = 128;

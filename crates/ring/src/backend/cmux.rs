@@ -5,7 +5,8 @@ use super::{
     pointwise::{lines, lines_mut},
     simd::{Line, V, Wide},
 };
-use crate::{MonomialTable, NttTable};
+use crate::monomial::MonomialTable;
+use crate::ntt::NttTable;
 
 /// [`MonomialTable::ternary_product`] for `N >= 128`, with one to four rows of digits and one or
 /// two columns.

@@ -23,7 +23,7 @@ use super::{
     neon::registers::{Neon, pairs_of},
     simd::{Arithmetic, Line, V, Wide},
 };
-use crate::Modulus;
+use crate::modulus::Modulus;
 
 /// Bits of the primes whose forward transforms reduce nothing.
 const LAZY_BITS: u32 = 48;
@@ -264,7 +264,7 @@ mod tests {
     }
 
     fn arithmetic(q: &Modulus) -> Double<false> {
-        assert!(crate::Backend::Neon.check(q).is_ok(), "every aarch64 CPU has NEON");
+        assert!(crate::backend::Backend::Neon.check(q).is_ok(), "every aarch64 CPU has NEON");
         // SAFETY: checked above.
         Double::new(unsafe { Neon::assume() }, q)
     }

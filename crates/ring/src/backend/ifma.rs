@@ -34,7 +34,9 @@ use super::{
     integers::{Integers, Sums},
     simd::{Arithmetic, Line, Wide},
 };
-use crate::{Backend, Modulus, NttTable};
+use crate::backend::Backend;
+use crate::modulus::Modulus;
+use crate::ntt::NttTable;
 
 /// The multiple of `q` that is added to the input of a lazy forward transform: `q` per stage of the
 /// longest transform.
@@ -428,7 +430,7 @@ impl<const EVERY: u32> Arithmetic for Ifma<EVERY> {
 
     /// Sums both quotients before it subtracts them: `[0, 4q)` first.
     #[inline(always)]
-    fn mul_two_roots(self, (x, w): (__m512i, Root), (y, v): (__m512i, Root)) -> __m512i {
+    fn mul_two_roots(self, x: __m512i, w: Root, y: __m512i, v: Root) -> __m512i {
         let quotient = self.madd_high(self.madd_high(self.zero, x, w.companion), y, v.companion);
         let product = self.madd_low(self.madd_low(self.zero, x, w.value), y, v.value);
         let difference = self.madd_low(product, quotient, self.minus_q);

@@ -9,14 +9,16 @@
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | `choice`, `prime_sizes` | the enumeration of the instruction sets and the choice between them; limits on primes |
+//! | `choice`, `prime_sizes` | the instruction sets and the choice between them; limits on primes |
 //! | `scalar` | the reference kernels |
 //! | `avx2`, `avx512`, `ifma`, `neon` | the instruction sets |
-//! | `simd`, `integers` | the traits that an instruction set implements; those of integer products |
+//! | `simd`, `integers` | traits of an instruction set; those of integer products |
 //! | `double` | the arithmetic of NEON in floating point |
-//! | `shoup64`, `shoup64_kernels` | Shoup arithmetic in 64-bit words; the kernels of AVX2 and AVX-512 with it |
-//! | `ntt`, `ntt_first_pass`, `ntt_sources`, `ntt_layout` | the transform, its fusion with base conversion, and the memory layout |
+//! | `shoup64`, `shoup64_kernels` | Shoup arithmetic in 64-bit words; its vector kernels |
+//! | `ntt`, `ntt_layout` | the transform and its memory layout |
+//! | `ntt_first_pass`, `ntt_sources` | its fusion with base conversion |
 //! | `pointwise`, `pointwise_words` | pointwise products; the other pointwise kernels |
+//! | `operands` | what the kernels take: rows, columns, terms, targets, pieces |
 //! | `permutation` | automorphisms in NTT form |
 //! | `cmux` | the inner loop of blind rotation |
 //! | `subring` | maps between a ring and a subring |
@@ -48,6 +50,7 @@ mod ntt_first_pass;
 mod ntt_layout;
 #[cfg(target_arch = "x86_64")]
 mod ntt_sources;
+mod operands;
 mod permutation;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod pointwise;
@@ -68,11 +71,18 @@ mod tests;
 
 pub use choice::Backend;
 pub(crate) use choice::MIN_WIDE_DEGREE;
-use choice::of_transform;
-pub(crate) use ntt_layout::{Blocks, Layout, copy_to_parts};
-pub(crate) use permutation::Places;
+pub(crate) use ntt_layout::{Blocks, Layout, copy_to_bursts};
+pub(crate) use operands::{
+    Column, MAX_PRODUCTS, Part, Piece, QuotientTerms, RowKind, SubringTask, Target, Term,
+    WeightedRows,
+};
+pub(crate) use permutation::Permutation;
 
-use crate::{DigitGadget, Modulus, MonomialTable, NttTable};
+use crate::gadget::DigitGadget;
+use crate::modulus::Modulus;
+use crate::monomial::MonomialTable;
+use crate::ntt::NttTable;
+use choice::of_transform;
 
 /// Calls a kernel on the back end of the table, or on a given back end. The word `neon` says that
 /// NEON has this kernel too; it runs all others in portable Rust.
@@ -126,7 +136,7 @@ pub(crate) fn forward_ntt(table: &NttTable, a: &mut [u64]) {
 pub(crate) fn inverse_ntt(table: &NttTable, a: &mut [u64]) {
     let (words, last) = (piece_words(table), table.last_factors);
     for (i, piece) in a.chunks_exact_mut(words).enumerate() {
-        dispatch!(of_table(table), table.inverse_piece(last, (None, i), piece), neon);
+        dispatch!(of_table(table), table.inverse_piece(last, None, i, piece), neon);
     }
     if words < a.len() {
         dispatch!(of_table(table), table.inverse_over_pieces(last, a), neon);
@@ -134,18 +144,19 @@ pub(crate) fn inverse_ntt(table: &NttTable, a: &mut [u64]) {
 }
 
 /// Inverse transform of a polynomial in `[0, q)`, times a constant in `[0, q)`, into the
-/// [parts](Layout::parts_of_rows) of a row in blocks, in `[0, q)`. `buffer` holds one row.
-pub(crate) fn inverse_to_parts(
+/// [bursts](Layout::bursts_of_rows) of a row in blocks, in `[0, q)`. `buffer` holds one row.
+pub(crate) fn inverse_to_bursts(
     table: &NttTable,
-    (from, w): (&[u64], u64),
+    from: &[u64],
+    w: u64,
     buffer: &mut [u64],
-    parts: &mut [&mut [u64]],
+    bursts: &mut [&mut [u64]],
 ) {
     let last = table.last_factors.map(|[factor, _]| table.factor(table.modulus().mul(factor, w)));
     for (i, piece) in buffer.chunks_exact_mut(piece_words(table)).enumerate() {
-        dispatch!(of_table(table), table.inverse_piece(last, (Some(from), i), piece), neon);
+        dispatch!(of_table(table), table.inverse_piece(last, Some(from), i, piece), neon);
     }
-    dispatch!(of_table(table), table.inverse_to_blocks(last, buffer, parts), neon);
+    dispatch!(of_table(table), table.inverse_to_blocks(last, buffer, bursts), neon);
 }
 
 /// `a += b`, all in `[0, q)`.
@@ -181,23 +192,6 @@ pub(crate) fn sum_of_products(table: &NttTable, out: &mut [u64], pairs: &[(&[u64
     dispatch!(table.sum_of_products(out, pairs));
 }
 
-/// A sum of products of some rows, each row with its own factor, in `[0, q)`.
-pub(crate) struct Column<'a> {
-    pub(crate) out: &'a mut [u64],
-    /// Packed for the table, as in a [`PackedPoly`](crate::PackedPoly).
-    pub(crate) factors: &'a [&'a [u64]],
-}
-
-/// A part of a sum of products. Between parts, a sum is stored in words that only the same sum on
-/// the same back end can resume.
-#[derive(Clone, Copy)]
-pub(crate) struct Part {
-    /// The number of products in earlier parts. If zero, the output is overwritten.
-    pub(crate) before: usize,
-    /// The number of products in all parts. The last part reduces the sum to `[0, q)`.
-    pub(crate) all: usize,
-}
-
 /// Parts of sums of products of rows with the factors of each column, as [`sum_of_products`]. There
 /// are fewer than [`MAX_PRODUCTS`] rows, in `[0, q)` or as [`forward_piece`] leaves them for this
 /// kernel.
@@ -216,29 +210,11 @@ pub(crate) fn columns_of_products(
     dispatch!(table.columns_of_products(rows, columns, part));
 }
 
-/// One product of a sum, pointwise.
-#[derive(Clone, Copy)]
-pub(crate) struct Term<'a> {
-    /// As long as the row; or one line for each tile of 64 words, as the factor of all eight lines.
-    pub factor: &'a [u64],
-    pub row: &'a [u64],
-}
-
-impl Term<'_> {
-    fn is_by_tile(&self) -> bool {
-        debug_assert!([1, 8].contains(&(self.row.len() / self.factor.len())));
-        self.factor.len() < self.row.len()
-    }
-}
-
 /// `out = sum_t factor_t row_t` at the positions from `first` on, a multiple of 64. Any number of
 /// terms, all in `[0, q)`.
 pub(crate) fn sum_of_terms(table: &NttTable, out: &mut [u64], first: usize, terms: &[Term]) {
     dispatch!(table.sum_of_terms(out, first, terms));
 }
-
-/// The number of products of residues below `2^61` that fit a 128-bit accumulator.
-pub(crate) const MAX_PRODUCTS: usize = 63;
 
 /// `a *= w` by a constant in `[0, q)`; `[0, 4q) -> [0, q)`.
 pub(crate) fn mul_constant(table: &NttTable, a: &mut [u64], w: u64) {
@@ -255,40 +231,10 @@ pub(crate) fn add_multiple(table: &NttTable, acc: &mut [u64], a: &[u64], w: u64)
     dispatch!(table.add_multiple(acc, a, w), neon);
 }
 
-/// A sum of rows, each times its weight, plus small multiples of one more weight: the inner loop of
-/// base conversion. Weights are in `[0, q)`.
-#[derive(Clone, Copy)]
-pub(crate) struct WeightedRows<'a> {
-    /// Fewer than [`MAX_PRODUCTS`] rows of residues of any primes.
-    pub rows: &'a [&'a [u64]],
-    /// The bits of the residues of each row, at most 61.
-    pub bits: &'a [u32],
-    /// One weight per row.
-    pub weights: &'a [u64],
-    /// The multiples and their weight.
-    pub multiples: Option<(&'a [u8], u64)>,
-}
-
-impl WeightedRows<'_> {
-    /// The bits of the largest residues.
-    pub(crate) fn row_bits(&self) -> u32 {
-        debug_assert!(self.bits.len() == self.rows.len() && self.weights.len() == self.rows.len());
-        self.bits.iter().copied().max().unwrap_or(0)
-    }
-}
-
 /// `out = sum_i rows_i * weights_i mod q`.
 pub(crate) fn weighted_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows) {
     debug_assert!(sum.rows.len() < MAX_PRODUCTS && sum.row_bits() <= 61);
     dispatch!(table.weighted_sum(out, sum));
-}
-
-/// One of several primes that the same rows are converted to.
-pub(crate) struct Target<'a> {
-    pub(crate) table: &'a NttTable,
-    /// One weight per row in `[0, q)`, then the weight of the quotients. Empty for a single row.
-    pub(crate) weights: &'a [u64],
-    pub(crate) out: &'a mut [u64],
 }
 
 /// Words of the pieces in which [`forward_piece`] finishes a transform.
@@ -312,16 +258,6 @@ fn readers(targets: &[Target]) -> usize {
     readers.sum()
 }
 
-/// The kind of the rows in blocks.
-#[derive(Clone, Copy)]
-pub(crate) enum RowKind<'a> {
-    /// Several rows of residues with these bits. They enter sums times the weights of a target, and
-    /// the quotients enter times one more weight.
-    Several(&'a [u32]),
-    /// One row of residues modulo this number, processed as in [`reduce_centered`].
-    One(u64),
-}
-
 /// Converts rows to the primes of some targets, and computes the first half of the forward
 /// transforms.
 pub(crate) fn forward_outer(targets: &mut [Target], blocks: Blocks, rows: RowKind) {
@@ -329,38 +265,16 @@ pub(crate) fn forward_outer(targets: &mut [Target], blocks: Blocks, rows: RowKin
         debug_assert!((2..MAX_PRODUCTS).contains(&bits.len()));
         debug_assert!(bits.iter().all(|&bits| bits <= 61));
     }
-    // The first pass reads the blocks once per target; parts of them stay in cache meanwhile.
-    for steps in blocks.layout.parts(readers(targets)) {
+    // The first pass reads the blocks once per target; a batch of them stays in cache meanwhile.
+    for steps in blocks.layout.step_batches(readers(targets)) {
         for targets in targets.chunk_by_mut(|a, b| a.table.backend() == b.table.backend()) {
-            dispatch!(of_table(targets[0].table), targets.first_pass((blocks, &steps), rows), neon);
+            dispatch!(of_table(targets[0].table), targets.first_pass(blocks, &steps, rows), neon);
         }
     }
     // The remaining passes over the whole polynomial.
     let done = blocks.layout.first_stages();
     for Target { table, out, .. } in targets {
         dispatch!(of_table(table), table.forward_over_pieces(out, done), neon);
-    }
-}
-
-/// One of the pieces of [`piece_words`] words in which a transform is finished.
-#[derive(Clone, Copy)]
-pub(crate) struct Piece<'a> {
-    pub(crate) index: usize,
-    /// Slices to prefetch meanwhile for the next step. None is longer than the piece.
-    pub(crate) ahead: &'a [&'a [u64]],
-    /// Whether the result has to be in `[0, q)`. Otherwise it is a factor for
-    /// [`columns_of_products`].
-    #[cfg_attr(
-        not(any(target_arch = "x86_64", target_arch = "aarch64")),
-        expect(dead_code, reason = "always reduced there")
-    )]
-    pub(crate) reduced: bool,
-}
-
-impl Piece<'_> {
-    /// A piece that is reduced to `[0, q)`, without prefetching.
-    pub(crate) fn reduced(index: usize) -> Self {
-        Self { index, ahead: &[], reduced: true }
     }
 }
 
@@ -378,13 +292,8 @@ pub(crate) fn finish_forward(table: &NttTable, a: &mut [u64]) {
     }
 }
 
-/// `out = (a - remainder) w + addend v` for factors `[w, v]`, all in `[0, q)`: a quotient.
-pub(crate) fn quotient(
-    table: &NttTable,
-    out: &mut [u64],
-    terms: (&[u64], &[u64], Option<&[u64]>),
-    factors: [u64; 2],
-) {
+/// `out = (dividend - remainder) w + addend v` for factors `[w, v]`, all in `[0, q)`: a quotient.
+pub(crate) fn quotient(table: &NttTable, out: &mut [u64], terms: QuotientTerms, factors: [u64; 2]) {
     dispatch!(table.quotient(out, terms, factors), neon);
 }
 
@@ -398,11 +307,12 @@ pub(crate) fn reduce_centered(table: &NttTable, out: &mut [u64], a: &[u64], p: u
 pub(crate) fn add_scaled_difference(
     table: &NttTable,
     acc: &mut [u64],
-    rows: (&[u64], &[u64]),
+    a: &[u64],
+    b: &[u64],
     p: &Modulus,
     w: u64,
 ) {
-    dispatch!(table.add_scaled_difference(acc, rows, p, w));
+    dispatch!(table.add_scaled_difference(acc, a, b, p, w));
 }
 
 /// The inner loop of blind rotation: [`MonomialTable::ternary_product`].
@@ -439,26 +349,12 @@ pub(crate) fn permute_signed(table: &NttTable, out: &mut [u64], a: &[u64], h: u3
 }
 
 /// `out[i] = a[places[i]]`: an automorphism in NTT form.
-pub(crate) fn permute(table: &NttTable, out: &mut [u64], a: &[u64], places: &Places) {
+pub(crate) fn permute(table: &NttTable, out: &mut [u64], a: &[u64], places: &Permutation) {
     assert!(
         places.len() == out.len() && a.len() == out.len(),
         "the automorphism must have this degree"
     );
     dispatch!(table.permute(out, a, places));
-}
-
-/// Maps between a polynomial of degree `N` and its `f` components of degree `N / f`, see
-/// [`crate::SubringMap`]. Words in `[0, q)`, in NTT form.
-#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "no kernel reads them"))]
-pub(crate) enum SubringTask<'a, 'b> {
-    /// From the polynomial to its components, each times `f` and the given factor `f^-1`.
-    Split(&'a [u64], &'a mut [&'b mut [u64]], u64),
-    /// From the polynomial to component 0 alone, times the same.
-    Constant(&'a [u64], &'a mut [u64], u64),
-    /// From components to the polynomial.
-    Join(&'a [&'b [u64]], &'a mut [u64]),
-    /// From component 0 to the polynomial with no other components.
-    Lift(&'a [u64], &'a mut [u64]),
 }
 
 /// Whether there are kernels for maps from the degree of a table to a degree that is `factor` times

@@ -9,16 +9,16 @@ pub(super) mod registers;
 
 use std::ops::Range;
 
-use registers::Neon;
-
 use super::{
-    Blocks, Piece, RowKind, Target,
+    Blocks, Piece, QuotientTerms, RowKind, Target,
     double::{Double, is_lazy},
     ntt,
     ntt_first_pass::{self, Residues, Source},
     pointwise, scalar,
 };
-use crate::{NttTable, ntt::roots::RECORD};
+use crate::ntt::NttTable;
+use crate::ntt::roots::RECORD;
+use registers::Neon;
 
 /// The arithmetic of a table.
 ///
@@ -55,13 +55,14 @@ pub(super) fn forward_over_pieces(table: &NttTable, a: &mut [u64], done: u32) {
 pub(super) fn inverse_piece(
     table: &NttTable,
     last: [[u64; 2]; 2],
-    from: (Option<&[u64]>, usize),
+    from: Option<&[u64]>,
+    index: usize,
     a: &mut [u64],
 ) {
     with_lazy!(table, LAZY => {
         // SAFETY: this function has the target features.
         let f = unsafe { arithmetic::<LAZY>(table) };
-        ntt::inverse_piece::<_, RECORD>(f, table, last, from, a)
+        ntt::inverse_piece::<_, RECORD>(f, table, last, from, index, a)
     });
 }
 
@@ -78,11 +79,11 @@ pub(super) fn inverse_to_blocks(
     table: &NttTable,
     last: [[u64; 2]; 2],
     a: &mut [u64],
-    parts: &mut [&mut [u64]],
+    bursts: &mut [&mut [u64]],
 ) {
     with_lazy!(table, LAZY => {
         // SAFETY: this function has the target features.
-        ntt::inverse_to_blocks(unsafe { arithmetic::<LAZY>(table) }, table, last, a, parts)
+        ntt::inverse_to_blocks(unsafe { arithmetic::<LAZY>(table) }, table, last, a, bursts)
     });
 }
 
@@ -124,22 +125,29 @@ pub(super) fn add_multiple(table: &NttTable, acc: &mut [u64], a: &[u64], w: u64)
 
 /// Residues of a block, by the scalar kernels.
 struct Converted<'a> {
-    target: (&'a NttTable, &'a [u64]),
+    table: &'a NttTable,
+    weights: &'a [u64],
     rows: RowKind<'a>,
 }
 
 impl Source<1> for Converted<'_> {
     #[inline(always)]
     fn write(&self, block: &[u64], _: &[u64], r: usize, out: &mut [Residues; 1]) {
-        scalar::convert(self.target, self.rows, block, out[0][r].as_flattened_mut());
+        let out = out[0][r].as_flattened_mut();
+        scalar::convert(self.table, self.weights, self.rows, block, out);
     }
 }
 
 #[target_feature(enable = "neon")]
-pub(super) fn first_pass(targets: &mut [Target], blocks: (Blocks, &Range<usize>), rows: RowKind) {
+pub(super) fn first_pass(
+    targets: &mut [Target],
+    blocks: Blocks,
+    steps: &Range<usize>,
+    rows: RowKind,
+) {
     for target in targets.as_chunks_mut().0 {
-        let source = Converted { target: (target[0].table, target[0].weights), rows };
-        ntt_first_pass::first_pass(target, blocks, source, |table, residues, out, step| {
+        let source = Converted { table: target[0].table, weights: target[0].weights, rows };
+        ntt_first_pass::first_pass(target, blocks, steps, source, |table, residues, out, step| {
             with_lazy!(table, LAZY => {
                 // SAFETY: this function has the target features.
                 let f = unsafe { arithmetic::<LAZY>(table) };
@@ -159,12 +167,7 @@ pub(super) fn forward_piece(table: &NttTable, a: &mut [u64], piece: Piece) {
 }
 
 #[target_feature(enable = "neon")]
-pub(super) fn quotient(
-    table: &NttTable,
-    out: &mut [u64],
-    terms: (&[u64], &[u64], Option<&[u64]>),
-    factors: [u64; 2],
-) {
+pub(super) fn quotient(table: &NttTable, out: &mut [u64], terms: QuotientTerms, factors: [u64; 2]) {
     with_lazy!(table, LAZY => {
         // SAFETY: this function has the target features.
         pointwise::quotient(unsafe { arithmetic::<LAZY>(table) }, out, terms, factors)

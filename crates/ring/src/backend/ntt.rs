@@ -8,11 +8,12 @@
 
 use super::{
     Piece,
-    ntt_layout::{BURST, LOG_PIECE, copy_to_parts, first_step, outer_stages},
+    ntt_layout::{BURST, LOG_PIECE, copy_to_bursts, first_step, outer_stages},
     pointwise::lines_mut,
     simd::{Arithmetic, Line, V, Wide},
 };
-use crate::{NttTable, ntt::roots::Roots};
+use crate::ntt::NttTable;
+use crate::ntt::roots::Roots;
 
 /// `log2` of the words of a tile.
 const LOG_TILE: u32 = 6;
@@ -128,7 +129,8 @@ pub(super) fn inverse_piece<A: Arithmetic, const LINES: usize>(
     f: A,
     table: &NttTable,
     last: [[u64; 2]; 2],
-    (from, index): (Option<&[u64]>, usize),
+    from: Option<&[u64]>,
+    index: usize,
     a: &mut [u64],
 ) {
     let roots = &table.inverse_roots;
@@ -167,19 +169,19 @@ pub(super) fn inverse_over_pieces<A: Arithmetic>(
     inverse_passes(f, table, last, lines_mut(a), 1, outer);
 }
 
-/// As [`inverse_over_pieces`], into the parts of a row in [blocks](super::Layout).
+/// As [`inverse_over_pieces`], into the bursts of a row in [blocks](super::Layout).
 #[inline(always)]
 pub(super) fn inverse_to_blocks<A: Arithmetic>(
     f: A,
     table: &NttTable,
     last: [[u64; 2]; 2],
     a: &mut [u64],
-    parts: &mut [&mut [u64]],
+    bursts: &mut [&mut [u64]],
 ) {
     let (outer, _) = split(a.len());
     // A polynomial of one piece is complete: only the copy remains.
     if outer == 0 {
-        return copy_to_parts(a, parts);
+        return copy_to_bursts(a, bursts);
     }
     // All passes but the last in place, then the last one into the blocks.
     let step = first_step(outer);
@@ -188,26 +190,26 @@ pub(super) fn inverse_to_blocks<A: Arithmetic>(
         inverse_passes(f, table, last, block, (1 << step) + i, outer - step);
     }
     match step {
-        1 => last_pass::<A, 2>(f, table, last, lines, parts),
-        2 => last_pass::<A, 4>(f, table, last, lines, parts),
-        _ => last_pass::<A, 8>(f, table, last, lines, parts),
+        1 => last_pass::<A, 2>(f, table, last, lines, bursts),
+        2 => last_pass::<A, 4>(f, table, last, lines, bursts),
+        _ => last_pass::<A, 8>(f, table, last, lines, bursts),
     }
 }
 
-/// The very last pass, into the parts of a row in blocks.
+/// The very last pass, into the bursts of a row in blocks.
 #[inline(always)]
 fn last_pass<A: Arithmetic, const R: usize>(
     f: A,
     table: &NttTable,
     last: [[u64; 2]; 2],
     lines: &mut [Line],
-    parts: &mut [&mut [u64]],
+    bursts: &mut [&mut [u64]],
 ) {
-    debug_assert_eq!(parts.len() * BURST, lines.len(), "a part for each burst");
+    debug_assert_eq!(bursts.len() * BURST, lines.len(), "bursts of whole lines");
     let factors = below::<R>(&table.inverse_roots, 1);
     let rows = split_rows::<R>(lines);
     // One burst of lines at a time, as the blocks hold them.
-    for (k, parts) in parts.as_chunks_mut::<R>().0.iter_mut().enumerate() {
+    for (k, bursts) in bursts.as_chunks_mut::<R>().0.iter_mut().enumerate() {
         for i in 0..BURST {
             // Load R rows, run the last stages in registers, store to the blocks.
             let mut x = [f.wide().splat(0); R];
@@ -216,7 +218,7 @@ fn last_pass<A: Arithmetic, const R: usize>(
             }
             last_stages(f, &mut x, last, &factors);
             for r in 0..R {
-                f.wide().store(x[r], &mut lines_mut(parts[r])[i]);
+                f.wide().store(x[r], &mut lines_mut(bursts[r])[i]);
             }
         }
     }

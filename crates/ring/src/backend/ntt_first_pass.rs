@@ -10,7 +10,7 @@ use super::{
     pointwise::lines_mut,
     simd::{Arithmetic, Line, Wide},
 };
-use crate::NttTable;
+use crate::ntt::NttTable;
 
 /// Residues of one prime: at least as many bursts as the first pass has rows.
 pub(super) type Residues = [[Line; BURST]; 8];
@@ -34,7 +34,8 @@ struct StepBuffer<const T: usize>([Residues; T]);
 #[inline(always)]
 pub(super) fn first_pass<const T: usize>(
     targets: &mut [Target; T],
-    (blocks, steps): (Blocks, &Range<usize>),
+    blocks: Blocks,
+    steps: &Range<usize>,
     source: impl Source<T>,
     stages: impl Fn(&NttTable, &Residues, &mut [u64], usize),
 ) {

@@ -32,7 +32,7 @@ impl Layout {
 
     /// Words of one row in a block.
     pub(crate) fn words(self) -> usize {
-        part_words(self.degree)
+        burst_words(self.degree)
     }
 
     /// Words of a block.
@@ -57,27 +57,27 @@ impl Layout {
         self.degree / self.words() / strands(self.degree)
     }
 
-    /// The steps in parts, each small enough to stay in cache while it is read `readers` times. A
-    /// single part if there is one reader.
-    pub(super) fn parts(self, readers: usize) -> impl Iterator<Item = Range<usize>> {
-        // A part is read by all readers before the next one, so it has to stay in cache.
+    /// The steps in batches, each small enough to stay in cache while it is read `readers` times. A
+    /// single batch if there is one reader.
+    pub(super) fn step_batches(self, readers: usize) -> impl Iterator<Item = Range<usize>> {
+        // A batch is read by all readers before the next one, so it has to stay in cache.
         let steps = self.steps();
         let size = match readers {
             0 | 1 => steps,
-            _ => (PART_WORDS / (strands(self.degree) * self.stride())).clamp(1, steps),
+            _ => (BATCH_WORDS / (strands(self.degree) * self.stride())).clamp(1, steps),
         };
         (0..steps).step_by(size).map(move |first| first..steps.min(first + size))
     }
 
     /// The words of each row, by row, then block.
-    pub(crate) fn parts_of_rows(self, out: &mut [u64]) -> Vec<Vec<&mut [u64]>> {
+    pub(crate) fn bursts_of_rows(self, out: &mut [u64]) -> Vec<Vec<&mut [u64]>> {
         let mut rows: Vec<_> =
             (0..self.rows).map(|_| Vec::with_capacity(self.degree / self.words())).collect();
-        // Collect the part of each row in every block.
+        // Collect the burst of each row in every block.
         for block in out.chunks_exact_mut(self.stride()) {
             rows.iter_mut()
                 .zip(block.chunks_exact_mut(self.words()))
-                .for_each(|(row, part)| row.push(part));
+                .for_each(|(row, burst)| row.push(burst));
         }
         rows
     }
@@ -100,7 +100,7 @@ impl Layout {
 }
 
 /// Words of blocks that all readers read before the next ones: 128 KiB.
-const PART_WORDS: usize = 1 << 14;
+const BATCH_WORDS: usize = 1 << 14;
 
 /// Blocks that one thread writes at a time.
 const TOGETHER: usize = 64;
@@ -113,18 +113,20 @@ pub(crate) struct Blocks<'a> {
 }
 
 impl Blocks<'_> {
-    /// The blocks of some steps, each with its place in the rows.
+    /// The blocks of some steps, each with its offset in the rows.
     pub(super) fn iter(&self, steps: &Range<usize>) -> impl Iterator<Item = (usize, &[u64])> {
         let (stride, strands) = (self.layout.stride(), strands(self.layout.degree));
-        (steps.start * strands..steps.end * strands)
-            .map(move |i| (place(self.layout.degree, i), &self.data[i * stride..(i + 1) * stride]))
+        (steps.start * strands..steps.end * strands).map(move |i| {
+            (row_offset(self.layout.degree, i), &self.data[i * stride..(i + 1) * stride])
+        })
     }
 }
 
 /// Calls a kernel with the rows in a block, `words` of each, with their bits and weights, and with
 /// the weight of the quotients.
 pub(super) fn weighted_sum(
-    (block, words): (&[u64], usize),
+    block: &[u64],
+    words: usize,
     bits: &[u32],
     weights: &[u64],
     kernel: impl FnOnce(WeightedRows),
@@ -138,22 +140,22 @@ pub(super) fn weighted_sum(
     kernel(WeightedRows { rows: &rows[..count], bits, weights: &weights[..count], multiples });
 }
 
-/// Copies a row into its [parts](Layout::parts_of_rows).
-pub(crate) fn copy_to_parts(row: &[u64], parts: &mut [&mut [u64]]) {
-    for (i, part) in parts.iter_mut().enumerate() {
-        part.copy_from_slice(&row[place(row.len(), i)..][..part.len()]);
+/// Copies a row into its [bursts](Layout::bursts_of_rows).
+pub(crate) fn copy_to_bursts(row: &[u64], bursts: &mut [&mut [u64]]) {
+    for (i, burst) in bursts.iter_mut().enumerate() {
+        burst.copy_from_slice(&row[row_offset(row.len(), i)..][..burst.len()]);
     }
 }
 
-/// The place in a row of the block with this index.
-fn place(degree: usize, index: usize) -> usize {
+/// Where the burst of the block with this index begins in a row.
+fn row_offset(degree: usize, index: usize) -> usize {
     let strands = strands(degree);
     // Blocks alternate between the strands, then move on by one burst.
-    index % strands * (degree / strands) + index / strands * part_words(degree)
+    index % strands * (degree / strands) + index / strands * burst_words(degree)
 }
 
 /// Words of one row in a block.
-fn part_words(degree: usize) -> usize {
+fn burst_words(degree: usize) -> usize {
     (8 * BURST).min(degree / strands(degree))
 }
 
@@ -168,7 +170,7 @@ pub(super) fn first_step(stages: u32) -> u32 {
     (stages - 1) % 3 + 1
 }
 
-/// The number of equal parts in which the first pass reads a row.
+/// The number of strands of a row.
 pub(super) fn strands(degree: usize) -> usize {
     match outer_stages(degree) {
         // The first pass takes 2^stages rows at a time.

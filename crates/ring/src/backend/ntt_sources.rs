@@ -8,7 +8,7 @@ use super::{
     pointwise::lines,
     simd::{Arithmetic, V, Wide},
 };
-use crate::NttTable;
+use crate::ntt::NttTable;
 
 /// Sums that a kernel computes and reduces, for rows of any size.
 pub(super) struct Reduced<'a, K, const T: usize> {
@@ -31,8 +31,7 @@ impl<K: Fn(&NttTable, &mut [u64], WeightedRows), const T: usize> Source<T> for R
     fn write(&self, block: &[u64], _: &[u64], r: usize, out: &mut [Residues; T]) {
         for ((table, weights), out) in self.targets.iter().zip(out) {
             let out = out[r].as_flattened_mut();
-            let block = (block, out.len());
-            ntt_layout::weighted_sum(block, self.bits, weights, |sum| {
+            ntt_layout::weighted_sum(block, out.len(), self.bits, weights, |sum| {
                 (self.kernel)(table, out, sum)
             });
         }

@@ -7,7 +7,7 @@
 
 /// A permutation of the positions of a polynomial.
 #[derive(Debug, Clone)]
-pub(crate) struct Places {
+pub(crate) struct Permutation {
     map: Vec<u32>,
     /// The stride, if the permutation works tile by tile as above.
     stride: Option<usize>,
@@ -16,7 +16,7 @@ pub(crate) struct Places {
 /// Bit reversal of three bits.
 pub(super) const BACKWARDS: [usize; 8] = [0, 4, 2, 6, 1, 5, 3, 7];
 
-impl Places {
+impl Permutation {
     /// Position `i` of the image comes from position `map[i]`.
     ///
     /// # Panics
@@ -83,13 +83,13 @@ mod tests {
             for g in [1, 3, 5, 25, degree + 1, 2 * degree - 1, 2 * degree - 3] {
                 let image = |e: u32| (e as usize * g % (2 * degree)) as u32;
                 let place = |e: u32| exponents.iter().position(|&x| x == image(e)).unwrap() as u32;
-                let places = Places::new(exponents.iter().map(|&e| place(e)).collect());
+                let places = Permutation::new(exponents.iter().map(|&e| place(e)).collect());
                 assert!(places.stride().is_some_and(|stride| stride % 2 == 1), "{degree} {g}");
             }
         }
         let mut others: Vec<u32> = (0..128).collect();
         others.swap(70, 71);
-        assert_eq!(Places::new(others).stride(), None);
-        assert_eq!(Places::new((0..8).collect()).stride(), None);
+        assert_eq!(Permutation::new(others).stride(), None);
+        assert_eq!(Permutation::new((0..8).collect()).stride(), None);
     }
 }

@@ -1,6 +1,9 @@
 //! The pointwise products, for any [`Arithmetic`].
 
-use super::simd::{Arithmetic, Line, Wide};
+use super::{
+    QuotientTerms,
+    simd::{Arithmetic, Line, Wide},
+};
 
 /// A slice as whole lines. Degrees are multiples of eight.
 #[inline(always)]
@@ -61,12 +64,13 @@ pub(super) fn add_multiple<A: Arithmetic>(f: A, acc: &mut [u64], a: &[u64], fact
 pub(super) fn quotient<A: Arithmetic>(
     f: A,
     out: &mut [u64],
-    (a, remainder, addend): (&[u64], &[u64], Option<&[u64]>),
+    terms: QuotientTerms,
     factors: [u64; 2],
 ) {
     let w = f.wide();
     let (factor, multiple) = (f.root(f.companion(factors[0])), f.root(f.companion(factors[1])));
-    let terms = lines(a).iter().zip(lines(remainder));
+    let QuotientTerms { dividend, remainder, addend } = terms;
+    let terms = lines(dividend).iter().zip(lines(remainder));
     // Without an addend one product per word suffices.
     match addend {
         None => {
@@ -77,7 +81,7 @@ pub(super) fn quotient<A: Arithmetic>(
         Some(d) => {
             for ((out, (a, r)), d) in lines_mut(out).iter_mut().zip(terms).zip(lines(d)) {
                 let difference = f.sub_lazy(w.load(a), w.load(r));
-                w.store(f.mul_two_roots((difference, factor), (w.load(d), multiple)), out);
+                w.store(f.mul_two_roots(difference, factor, w.load(d), multiple), out);
             }
         }
     }

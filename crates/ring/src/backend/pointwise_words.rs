@@ -6,7 +6,8 @@ use super::{
     pointwise::{lines, lines_mut},
     simd::{Arithmetic, Line, V, Wide},
 };
-use crate::{DigitGadget, Modulus};
+use crate::gadget::DigitGadget;
+use crate::modulus::Modulus;
 
 #[inline(always)]
 pub(super) fn add_assign<A: Arithmetic>(f: A, a: &mut [u64], b: &[u64]) {
@@ -264,7 +265,8 @@ pub(super) fn add_scaled_difference<A: Sums>(
     f: A,
     q: &Modulus,
     acc: &mut [u64],
-    (a, b): (&[u64], &[u64]),
+    a: &[u64],
+    b: &[u64],
     p: &Modulus,
     factor: u64,
 ) {

@@ -6,13 +6,14 @@
 use std::ops::Range;
 
 use super::{
-    Blocks, Column, MAX_PRODUCTS, Part, Piece, Places, RowKind, Target, Term, WeightedRows,
-    copy_to_parts, ntt_layout,
+    Blocks, Column, MAX_PRODUCTS, Part, Permutation, Piece, QuotientTerms, RowKind, Target, Term,
+    WeightedRows, copy_to_bursts, ntt_layout,
 };
-use crate::{
-    DigitGadget, Modulus, MonomialTable, NttTable, modulus,
-    ntt::roots::{Line, RECORD},
-};
+use crate::gadget::DigitGadget;
+use crate::modulus::{self, Modulus};
+use crate::monomial::MonomialTable;
+use crate::ntt::NttTable;
+use crate::ntt::roots::{Line, RECORD};
 
 /// The whole polynomial is one piece, so there are no passes over several pieces.
 pub(super) fn forward_over_pieces(_: &NttTable, _: &mut [u64], _: u32) {}
@@ -44,31 +45,7 @@ pub(super) fn forward_piece(table: &NttTable, a: &mut [u64], _: Piece) {
         let records = roots.records::<{ 2 * RECORD }>();
         let tiles = a.as_chunks_mut::<64>().0.iter_mut();
         for (index, (tile, factors)) in tiles.zip(records).enumerate() {
-            // Three stages between the lines of the tile; all lanes share the factors of a node.
-            let first = roots.head[first_tile + index];
-            tile_stage(tile, &TILE_PAIRS[0], |_, _| first, |x, y, w| forward_butterfly(q, x, y, w));
-            tile_stage(
-                tile,
-                &TILE_PAIRS[1],
-                |node, _| lane(factors, 0, 4 * node - 8),
-                |x, y, w| forward_butterfly(q, x, y, w),
-            );
-            tile_stage(
-                tile,
-                &TILE_PAIRS[2],
-                |node, _| lane(factors, 1, 2 * node - 8),
-                |x, y, w| forward_butterfly(q, x, y, w),
-            );
-            // After the transposition, each lane has its own tree of factors.
-            transpose(tile);
-            for pairs in &TILE_PAIRS {
-                tile_stage(
-                    tile,
-                    pairs,
-                    |node, i| lane(factors, 1 + node, i),
-                    |x, y, w| forward_butterfly(q, x, y, w),
-                );
-            }
+            forward_tile(q, roots.head[first_tile + index], factors, tile);
         }
     }
     // Step 3: [0, 4q) -> [0, q).
@@ -82,7 +59,8 @@ pub(super) fn forward_piece(table: &NttTable, a: &mut [u64], _: Piece) {
 pub(super) fn inverse_piece(
     table: &NttTable,
     last: [[u64; 2]; 2],
-    (from, _): (Option<&[u64]>, usize),
+    from: Option<&[u64]>,
+    _index: usize,
     a: &mut [u64],
 ) {
     if let Some(from) = from {
@@ -100,30 +78,7 @@ pub(super) fn inverse_piece(
         let records = roots.records::<{ 2 * RECORD }>();
         let tiles = a.as_chunks_mut::<64>().0.iter_mut();
         for (index, (tile, factors)) in tiles.zip(records).enumerate() {
-            // Each lane has its own tree of factors until the transposition.
-            for pairs in TILE_PAIRS.iter().rev() {
-                tile_stage(
-                    tile,
-                    pairs,
-                    |node, i| lane(factors, 1 + node, i),
-                    |x, y, w| inverse_butterfly(q, x, y, w),
-                );
-            }
-            transpose(tile);
-            let first = roots.head[first_tile + index];
-            tile_stage(
-                tile,
-                &TILE_PAIRS[2],
-                |node, _| lane(factors, 1, 2 * node - 8),
-                |x, y, w| inverse_butterfly(q, x, y, w),
-            );
-            tile_stage(
-                tile,
-                &TILE_PAIRS[1],
-                |node, _| lane(factors, 0, 4 * node - 8),
-                |x, y, w| inverse_butterfly(q, x, y, w),
-            );
-            tile_stage(tile, &TILE_PAIRS[0], |_, _| first, |x, y, w| inverse_butterfly(q, x, y, w));
+            inverse_tile(q, roots.head[first_tile + index], factors, tile);
         }
     }
     // Step 2: the stages above the tiles, except the last one.
@@ -155,9 +110,9 @@ pub(super) fn inverse_to_blocks(
     _: &NttTable,
     _: [[u64; 2]; 2],
     a: &mut [u64],
-    parts: &mut [&mut [u64]],
+    bursts: &mut [&mut [u64]],
 ) {
-    copy_to_parts(a, parts);
+    copy_to_bursts(a, bursts);
 }
 
 /// `(x + w y, x - w y)`, `[0, 4q) -> [0, 4q)`.
@@ -185,6 +140,35 @@ const TILE_PAIRS: [[(usize, usize, usize); 4]; 3] = [
     [(0, 2, 2), (1, 3, 2), (4, 6, 3), (5, 7, 3)],
     [(0, 1, 4), (2, 3, 5), (4, 5, 6), (6, 7, 7)],
 ];
+
+/// The last six forward stages of a tile. `first` is the factor of the first one.
+#[inline(always)]
+fn forward_tile(q: &Modulus, first: [u64; 2], factors: &[Line; 2 * RECORD], tile: &mut [u64; 64]) {
+    let butterfly = |x: &mut u64, y: &mut u64, w| forward_butterfly(q, x, y, w);
+    // Three stages between the lines of the tile; all lanes share the factors of a node.
+    tile_stage(tile, &TILE_PAIRS[0], |_, _| first, butterfly);
+    tile_stage(tile, &TILE_PAIRS[1], |node, _| lane(factors, 0, 4 * node - 8), butterfly);
+    tile_stage(tile, &TILE_PAIRS[2], |node, _| lane(factors, 1, 2 * node - 8), butterfly);
+    // After the transposition, each lane has its own tree of factors.
+    transpose(tile);
+    for pairs in &TILE_PAIRS {
+        tile_stage(tile, pairs, |node, i| lane(factors, 1 + node, i), butterfly);
+    }
+}
+
+/// The first six inverse stages of a tile: those of [`forward_tile`] in reverse.
+#[inline(always)]
+fn inverse_tile(q: &Modulus, last: [u64; 2], factors: &[Line; 2 * RECORD], tile: &mut [u64; 64]) {
+    let butterfly = |x: &mut u64, y: &mut u64, w| inverse_butterfly(q, x, y, w);
+    // Each lane has its own tree of factors until the transposition.
+    for pairs in TILE_PAIRS.iter().rev() {
+        tile_stage(tile, pairs, |node, i| lane(factors, 1 + node, i), butterfly);
+    }
+    transpose(tile);
+    tile_stage(tile, &TILE_PAIRS[2], |node, _| lane(factors, 1, 2 * node - 8), butterfly);
+    tile_stage(tile, &TILE_PAIRS[1], |node, _| lane(factors, 0, 4 * node - 8), butterfly);
+    tile_stage(tile, &TILE_PAIRS[0], |_, _| last, butterfly);
+}
 
 /// One stage between the lines of a tile, with factors by node and lane.
 #[inline(always)]
@@ -337,28 +321,30 @@ pub(super) fn weighted_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows)
 /// The conversion without any stage: [`forward_piece`] computes the whole transform.
 pub(super) fn first_pass(
     targets: &mut [Target],
-    (blocks, steps): (Blocks, &Range<usize>),
+    blocks: Blocks,
+    steps: &Range<usize>,
     rows: RowKind,
 ) {
     for Target { table, weights, out } in targets {
-        // Each block holds the words of all rows at one place.
-        for (place, block) in blocks.iter(steps) {
+        // Each block holds the words of all rows at one offset.
+        for (first, block) in blocks.iter(steps) {
             let words = blocks.layout.words();
-            convert((*table, *weights), rows, block, &mut out[place..place + words]);
+            convert(table, weights, rows, block, &mut out[first..first + words]);
         }
     }
 }
 
 /// The residues of a block.
 pub(super) fn convert(
-    (table, weights): (&NttTable, &[u64]),
+    table: &NttTable,
+    weights: &[u64],
     rows: RowKind,
     block: &[u64],
     out: &mut [u64],
 ) {
     match rows {
         RowKind::Several(bits) => {
-            ntt_layout::weighted_sum((block, out.len()), bits, weights, |sum| {
+            ntt_layout::weighted_sum(block, out.len(), bits, weights, |sum| {
                 weighted_sum(table, out, sum)
             })
         }
@@ -366,17 +352,13 @@ pub(super) fn convert(
     }
 }
 
-pub(super) fn quotient(
-    table: &NttTable,
-    out: &mut [u64],
-    (a, remainder, addend): (&[u64], &[u64], Option<&[u64]>),
-    factors: [u64; 2],
-) {
+pub(super) fn quotient(table: &NttTable, out: &mut [u64], terms: QuotientTerms, factors: [u64; 2]) {
+    let QuotientTerms { dividend, remainder, addend } = terms;
     let q = table.modulus();
     let [factor, multiple] = factors.map(|w| (w, q.shoup(w)));
     for (i, x) in out.iter_mut().enumerate() {
-        // a - remainder, offset by q to stay nonnegative.
-        *x = q.mul_shoup(a[i] + q.value() - remainder[i], factor.0, factor.1);
+        // dividend - remainder, offset by q to stay nonnegative.
+        *x = q.mul_shoup(dividend[i] + q.value() - remainder[i], factor.0, factor.1);
         if let Some(d) = addend {
             *x = q.add(*x, q.mul_shoup(d[i], multiple.0, multiple.1));
         }
@@ -394,7 +376,8 @@ pub(super) fn reduce_centered(table: &NttTable, out: &mut [u64], a: &[u64], p: u
 pub(super) fn add_scaled_difference(
     table: &NttTable,
     acc: &mut [u64],
-    (a, b): (&[u64], &[u64]),
+    a: &[u64],
+    b: &[u64],
     p: &Modulus,
     w: u64,
 ) {
@@ -448,10 +431,10 @@ pub(super) fn quotients(_: &NttTable, out: &mut [u8], rows: &[u64], reciprocals:
     let (many, rest) = out.as_chunks_mut::<32>();
     let done = 32 * many.len();
     for (i, out) in many.iter_mut().enumerate() {
-        quotients_at(out, (32 * i, len), rows, reciprocals);
+        quotients_at(out, 32 * i, len, rows, reciprocals);
     }
     for (i, out) in rest.as_chunks_mut::<8>().0.iter_mut().enumerate() {
-        quotients_at(out, (done + 8 * i, len), rows, reciprocals);
+        quotients_at(out, done + 8 * i, len, rows, reciprocals);
     }
 }
 
@@ -461,7 +444,8 @@ const UNITS: f64 = 4503599627370496.0;
 #[inline(always)]
 fn quotients_at<const C: usize>(
     out: &mut [u8; C],
-    (first, len): (usize, usize),
+    first: usize,
+    len: usize,
     rows: &[u64],
     reciprocals: &[f64],
 ) {
@@ -478,7 +462,7 @@ fn quotients_at<const C: usize>(
     }
 }
 
-pub(super) fn permute(_table: &NttTable, out: &mut [u64], a: &[u64], places: &Places) {
+pub(super) fn permute(_table: &NttTable, out: &mut [u64], a: &[u64], places: &Permutation) {
     for (x, &i) in out.iter_mut().zip(places.map()) {
         *x = a[i as usize];
     }

@@ -15,7 +15,9 @@
 use super::integers::{Integers, Rotation, Sums};
 use super::prime_sizes::NARROW_BITS;
 use super::simd::{Arithmetic, Line, V};
-use crate::{Modulus, NttTable, ntt::roots::RECORD};
+use crate::modulus::Modulus;
+use crate::ntt::NttTable;
+use crate::ntt::roots::RECORD;
 
 /// The classes of [`headroom`]: primes from `2^60` on, primes below, and those that are [`LAZY`]
 /// too.
@@ -495,20 +497,16 @@ impl<W: Integers, const HEADROOM: u32> Rotation for Word<W, HEADROOM> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        Backend,
-        backend::{
-            avx2::Avx2,
-            avx512::Avx512,
-            simd::Wide,
-            tests::{compare_forward_stages, compare_inverse_stages},
-        },
-        testing::{prime_up_to, words},
-    };
+    use crate::backend::Backend;
+    use crate::backend::avx2::Avx2;
+    use crate::backend::avx512::Avx512;
+    use crate::backend::simd::Wide;
+    use crate::backend::tests::{compare_forward_stages, compare_inverse_stages};
+    use crate::testing::{prime_up_to, words};
 
     /// The largest rows that inverse stages may meet, in the largest primes of each kind.
     #[test]
-    fn inverse_stages_neither_become_negative_nor_too_large() {
+    fn inverse_stages_stay_nonnegative_and_bounded() {
         let lazy = [LAZY_MOST, 1 << 40, 1 << 20].map(prime_up_to);
         // SAFETY: the CPU has the instructions of a back end that is not refused.
         unsafe {
@@ -527,7 +525,7 @@ mod tests {
 
     fn compare<W: Integers, const HEADROOM: u32>(wide: W, q: &Modulus, times: u64) {
         let f = Word::<W, HEADROOM>::new(wide, q);
-        compare_inverse_stages(f, q, (times * q.value() - 1, u64::MAX), |x| f.finish_forward(x));
+        compare_inverse_stages(f, q, times * q.value() - 1, u64::MAX, |x| f.finish_forward(x));
     }
 
     /// Where the quotient is just about to change.
@@ -555,7 +553,7 @@ mod tests {
     /// As many stages as the longest transform has. Each moves a residue down and up by the largest
     /// step found among many factors, in the largest prime with headroom for it.
     #[test]
-    fn lazy_residues_neither_become_negative_nor_too_large() {
+    fn lazy_residues_stay_nonnegative_and_bounded() {
         let q = prime_up_to(LAZY_MOST);
         assert!(headroom(&q) == LAZY && STAGES == 17 && q.value() > (1 << 55));
         let above = (1..).find_map(|k| Modulus::new(LAZY_MOST + k).ok()).unwrap();
@@ -580,9 +578,8 @@ mod tests {
         // More than `3q` per stage; otherwise the test shows nothing.
         let total: u128 = products.iter().map(|&(.., product)| u128::from(product)).sum();
         assert!(total > u128::from(3 * STAGES * value));
-        let starts = [0, 8 * value - 1];
-        let rows = (starts.map(|x| f.start_forward(w.splat(x))), [0, value - 1]);
-        let left = compare_forward_stages(f, &q, rows, &products);
+        let rows = [0, 8 * value - 1].map(|x| f.start_forward(w.splat(x)));
+        let left = compare_forward_stages(f, &q, rows, [0, value - 1], &products);
         assert!(left.iter().all(|&x| x < 1 << 63));
     }
 }

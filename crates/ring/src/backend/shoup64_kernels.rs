@@ -28,13 +28,14 @@ macro_rules! shoup64_kernels {
         pub(super) fn inverse_piece(
             table: &NttTable,
             last: [[u64; 2]; 2],
-            from: (Option<&[u64]>, usize),
+            from: Option<&[u64]>,
+            index: usize,
             a: &mut [u64],
         ) {
             with_headroom!(table, HEADROOM => {
                 // SAFETY: this function has the target features.
                 let f = unsafe { arithmetic::<HEADROOM>(table) };
-                ntt::inverse_piece::<_, { 2 * RECORD }>(f, table, last, from, a)
+                ntt::inverse_piece::<_, { 2 * RECORD }>(f, table, last, from, index, a)
             });
         }
 
@@ -51,12 +52,12 @@ macro_rules! shoup64_kernels {
             table: &NttTable,
             last: [[u64; 2]; 2],
             a: &mut [u64],
-            parts: &mut [&mut [u64]],
+            bursts: &mut [&mut [u64]],
         ) {
             with_headroom!(table, HEADROOM => {
                 // SAFETY: this function has the target features.
                 let f = unsafe { arithmetic::<HEADROOM>(table) };
-                ntt::inverse_to_blocks(f, table, last, a, parts)
+                ntt::inverse_to_blocks(f, table, last, a, bursts)
             });
         }
 
@@ -161,7 +162,8 @@ macro_rules! shoup64_kernels {
         #[target_feature(enable = $features)]
         pub(super) fn first_pass(
             targets: &mut [Target],
-            blocks: (Blocks, &Range<usize>),
+            blocks: Blocks,
+    steps: &Range<usize>,
             rows: RowKind,
         ) {
             let stages = |table: &_, residues: &_, out: &mut _, step| {
@@ -177,7 +179,7 @@ macro_rules! shoup64_kernels {
                             let f = [unsafe { arithmetic::<HEADROOM>(table) }];
                             let source =
                                 ntt_sources::Sum::<_, false, 1, $rows>::new(f, target, bits);
-                            ntt_first_pass::first_pass(target, blocks, source, stages)
+                            ntt_first_pass::first_pass(target, blocks, steps, source, stages)
                         });
                     }
                     RowKind::One(p) => {
@@ -186,7 +188,7 @@ macro_rules! shoup64_kernels {
                             // SAFETY: this function has the target features.
                             let f = [unsafe { arithmetic::<HEADROOM>(table) }];
                             let source = ntt_sources::Centered::<_, false, 1>::new(f, target, p);
-                            ntt_first_pass::first_pass(target, blocks, source, stages)
+                            ntt_first_pass::first_pass(target, blocks, steps, source, stages)
                         });
                     }
                 }
@@ -224,7 +226,7 @@ macro_rules! shoup64_kernels {
         pub(super) fn quotient(
             table: &NttTable,
             out: &mut [u64],
-            terms: (&[u64], &[u64], Option<&[u64]>),
+            terms: QuotientTerms,
             factors: [u64; 2],
         ) {
             // SAFETY: this function has the target features.
@@ -249,13 +251,14 @@ macro_rules! shoup64_kernels {
         pub(super) fn add_scaled_difference(
             table: &NttTable,
             acc: &mut [u64],
-            rows: (&[u64], &[u64]),
+            a: &[u64],
+            b: &[u64],
             p: &Modulus,
             w: u64,
         ) {
             // SAFETY: this function has the target features.
             let arithmetic = unsafe { arithmetic::<{ shoup64::WHOLE }>(table) };
-            pointwise_words::add_scaled_difference(arithmetic, table.modulus(), acc, rows, p, w);
+            pointwise_words::add_scaled_difference(arithmetic, table.modulus(), acc, a, b, p, w);
         }
 
         #[target_feature(enable = $features)]

@@ -86,11 +86,7 @@ pub(super) trait Arithmetic: Copy {
     }
     /// `x w + y v` to `[0, q)`, for inputs of [`mul_root`](Self::mul_root).
     #[inline(always)]
-    fn mul_two_roots(
-        self,
-        (x, w): (V<Self>, Self::Root),
-        (y, v): (V<Self>, Self::Root),
-    ) -> V<Self> {
+    fn mul_two_roots(self, x: V<Self>, w: Self::Root, y: V<Self>, v: Self::Root) -> V<Self> {
         self.add(self.mul_root(x, w), self.mul_root(y, v))
     }
     /// Whether [`Sums::accumulate`] also takes forward residues, if the other factor is in

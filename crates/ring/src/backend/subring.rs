@@ -14,7 +14,8 @@ use super::{
     Backend, SubringTask, avx2, avx512, ifma, ntt, shoup64,
     simd::{Arithmetic, Line, V, Wide},
 };
-use crate::{NttTable, ntt::roots::RECORD};
+use crate::ntt::NttTable;
+use crate::ntt::roots::RECORD;
 
 /// Runs a task between degrees that are `factor` apart. `table` is the large one.
 pub(super) fn run(table: &NttTable, factor: usize, task: SubringTask) {
@@ -96,12 +97,14 @@ fn by_log<A: Arithmetic, const LINES: usize, const LOG: usize>(
     task: SubringTask,
 ) {
     match task {
-        SubringTask::Split(a, parts, inverse) => {
-            split::<A, LINES, LOG>(f, table, a, parts, inverse)
+        SubringTask::Split(a, components, inverse) => {
+            split::<A, LINES, LOG>(f, table, a, components, inverse)
         }
-        SubringTask::Constant(a, part, inverse) => constant::<A, LOG>(f, a, part, inverse),
-        SubringTask::Join(parts, a) => join::<A, LINES, LOG>(f, table, parts, a),
-        SubringTask::Lift(part, a) => lift::<A, LOG>(f, part, a),
+        SubringTask::Constant(a, component, inverse) => {
+            constant::<A, LOG>(f, a, component, inverse)
+        }
+        SubringTask::Join(components, a) => join::<A, LINES, LOG>(f, table, components, a),
+        SubringTask::Lift(component, a) => lift::<A, LOG>(f, component, a),
     }
 }
 
@@ -122,7 +125,7 @@ fn split<A: Arithmetic, const LINES: usize, const LOG: usize>(
     f: A,
     table: &NttTable,
     a: &[u64],
-    parts: &mut [&mut [u64]],
+    components: &mut [&mut [u64]],
     inverse: u64,
 ) {
     let scale = f.root(f.companion(inverse));
@@ -138,23 +141,23 @@ fn split<A: Arithmetic, const LINES: usize, const LOG: usize>(
             }
         }
         // Step 2: the rows of each component, rearranged to its small tile.
-        for (j, part) in parts.iter_mut().enumerate() {
+        for (j, component) in components.iter_mut().enumerate() {
             let mut x = [f.wide().splat(0); 8];
             for (at, x) in x.iter_mut().enumerate() {
                 let (t, k) = place::<LOG>(at);
                 *x = f.wide().load(&block[t][k << LOG | j]);
             }
             to_small::<A, LOG>(f, &mut x);
-            store(f, x, &mut tiles_mut(part)[i]);
+            store(f, x, &mut tiles_mut(component)[i]);
         }
     }
 }
 
 /// [`SubringTask::Constant`]: one sum per value.
 #[inline(always)]
-fn constant<A: Arithmetic, const LOG: usize>(f: A, a: &[u64], part: &mut [u64], inverse: u64) {
+fn constant<A: Arithmetic, const LOG: usize>(f: A, a: &[u64], component: &mut [u64], inverse: u64) {
     let scale = f.root(f.companion(inverse));
-    for (from, to) in tiles(a).chunks_exact(1 << LOG).zip(tiles_mut(part)) {
+    for (from, to) in tiles(a).chunks_exact(1 << LOG).zip(tiles_mut(component)) {
         let mut x = [f.wide().splat(0); 8];
         // Sum the f values above each root, then rearrange.
         for (at, x) in x.iter_mut().enumerate() {
@@ -174,14 +177,14 @@ fn constant<A: Arithmetic, const LOG: usize>(f: A, a: &[u64], part: &mut [u64], 
 fn join<A: Arithmetic, const LINES: usize, const LOG: usize>(
     f: A,
     table: &NttTable,
-    parts: &[&[u64]],
+    components: &[&[u64]],
     a: &mut [u64],
 ) {
     let mut block = [[[0; 8]; 8]; 8];
     for (i, to) in tiles_mut(a).chunks_exact_mut(1 << LOG).enumerate() {
         // Step 1: each component's tile, rearranged to the rows of the large tiles.
-        for (j, part) in parts.iter().enumerate() {
-            let mut x = ntt::load(f, &tiles(part)[i]);
+        for (j, component) in components.iter().enumerate() {
+            let mut x = ntt::load(f, &tiles(component)[i]);
             from_small::<A, LOG>(f, &mut x);
             for (at, x) in x.into_iter().enumerate() {
                 let (t, k) = place::<LOG>(at);
@@ -206,8 +209,8 @@ fn join<A: Arithmetic, const LINES: usize, const LOG: usize>(
 
 /// [`SubringTask::Lift`]: copies each value `f` times.
 #[inline(always)]
-fn lift<A: Arithmetic, const LOG: usize>(f: A, part: &[u64], a: &mut [u64]) {
-    for (from, to) in tiles(part).iter().zip(tiles_mut(a).chunks_exact_mut(1 << LOG)) {
+fn lift<A: Arithmetic, const LOG: usize>(f: A, component: &[u64], a: &mut [u64]) {
+    for (from, to) in tiles(component).iter().zip(tiles_mut(a).chunks_exact_mut(1 << LOG)) {
         let mut x = ntt::load(f, from);
         from_small::<A, LOG>(f, &mut x);
         // A value of the small ring appears at all f roots above it.

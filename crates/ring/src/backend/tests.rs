@@ -4,28 +4,29 @@ mod base_conversion;
 
 use proptest::prelude::*;
 
+use super::*;
+use crate::error::{ErrorKind, refusal};
+use crate::testing::{packed, words};
+use crate::{primality, prime};
 use base_conversion::compare_transforms_of_sums;
 
-use super::*;
-use crate::{
-    ErrorKind,
-    error::refusal,
-    primality, prime,
-    testing::{packed, words},
-};
-
 /// The scalar table and those of all other back ends that run here, for one degree and size.
-fn tables(degree: usize, bits: u32) -> (NttTable, Vec<NttTable>) {
+struct Tables {
+    scalar: NttTable,
+    others: Vec<NttTable>,
+}
+
+fn tables(degree: usize, bits: u32) -> Tables {
     tables_of(degree, prime::ntt_primes_below(degree, bits, 1, &[]).unwrap()[0])
 }
 
-fn tables_of(degree: usize, q: Modulus) -> (NttTable, Vec<NttTable>) {
+fn tables_of(degree: usize, q: Modulus) -> Tables {
     let scalar = NttTable::with_backend(degree, q, Backend::Scalar).unwrap();
     let others = Backend::ALL
         .into_iter()
         .skip(1)
         .filter_map(|backend| NttTable::with_backend(degree, q, backend).ok());
-    (scalar, others.collect())
+    Tables { scalar, others: others.collect() }
 }
 
 /// The sizes at which an arithmetic changes: lazy and strict 52-bit, lazy and strict 64-bit, and
@@ -34,7 +35,7 @@ const BITS: [u32; 10] = [20, 45, 46, 47, 49, 50, 55, 56, 60, 61];
 
 /// Runs a kernel on the scalar and on every other back end, from the same output buffer.
 fn assert_same(
-    (scalar, others): &(NttTable, Vec<NttTable>),
+    Tables { scalar, others }: &Tables,
     start: &[u64],
     kernel: impl Fn(&NttTable, &mut [u64]),
 ) {
@@ -48,24 +49,24 @@ fn assert_same(
     }
 }
 
-fn compare_transforms(tables: &(NttTable, Vec<NttTable>), seed: u64) {
-    let (degree, q) = (tables.0.degree(), tables.0.modulus().value());
+fn compare_transforms(tables: &Tables, seed: u64) {
+    let (degree, q) = (tables.scalar.degree(), tables.scalar.modulus().value());
     for start in [words(degree, 4 * q, seed), vec![4 * q - 1; degree], vec![0; degree]] {
         assert_same(tables, &start, forward_ntt);
     }
     for start in [words(degree, q, seed), vec![q - 1; degree], vec![0; degree]] {
         assert_same(tables, &start, inverse_ntt);
         let mut row = start.clone();
-        inverse_ntt(&tables.0, &mut row);
-        mul_constant(&tables.0, &mut row, q - 2);
+        inverse_ntt(&tables.scalar, &mut row);
+        mul_constant(&tables.scalar, &mut row, q - 2);
         for count in [1, 2] {
             let layout = Layout::new(degree, count);
             let mut expected = vec![0; layout.len()];
-            copy_to_parts(&row, &mut layout.parts_of_rows(&mut expected)[count - 1]);
-            for table in std::iter::once(&tables.0).chain(&tables.1) {
+            copy_to_bursts(&row, &mut layout.bursts_of_rows(&mut expected)[count - 1]);
+            for table in std::iter::once(&tables.scalar).chain(&tables.others) {
                 let (mut buffer, mut found) = (vec![0; degree], vec![0; layout.len()]);
-                let parts = &mut layout.parts_of_rows(&mut found)[count - 1];
-                inverse_to_parts(table, (&start, q - 2), &mut buffer, parts);
+                let bursts = &mut layout.bursts_of_rows(&mut found)[count - 1];
+                inverse_to_bursts(table, &start, q - 2, &mut buffer, bursts);
                 assert!(found == expected, "{:?} modulo {q}", table.backend());
             }
         }
@@ -122,7 +123,7 @@ fn products_of_rows_as_their_transforms_leave_them() {
     for bits in BITS {
         for degree in [8, 128, 1 << 12] {
             let tables = tables(degree, bits.max(degree.ilog2() + 6));
-            let q = tables.0.modulus().value();
+            let q = tables.scalar.modulus().value();
             let starts = [vec![4 * q - 1; degree], words(degree, 4 * q, 1), vec![0; degree]];
             let keys = [vec![q - 1; degree], words(degree, q, 2), words(degree, q, 3)];
             assert_same(&tables, &keys[0], |table, out| {
@@ -148,7 +149,8 @@ fn products_of_rows_as_their_transforms_leave_them() {
 pub(super) fn compare_inverse_stages<A: simd::Arithmetic>(
     f: A,
     q: &Modulus,
-    (top, mask): (u64, u64),
+    top: u64,
+    mask: u64,
     residue: impl Fn(simd::V<A>) -> simd::V<A>,
 ) {
     use simd::Wide;
@@ -191,7 +193,8 @@ pub(super) fn compare_inverse_stages<A: simd::Arithmetic>(
 pub(super) fn compare_forward_stages<A: simd::Arithmetic>(
     f: A,
     q: &Modulus,
-    ([mut low, mut high], [mut down, mut up]): ([simd::V<A>; 2], [u64; 2]),
+    [mut low, mut high]: [simd::V<A>; 2],
+    [mut down, mut up]: [u64; 2],
     products: &[(u64, u64, u64)],
 ) -> [u64; 2] {
     use simd::Wide;
@@ -218,7 +221,7 @@ pub(super) fn compare_forward_stages<A: simd::Arithmetic>(
 fn factors_of_every_number_of_bytes() {
     for bits in 7..=61 {
         let tables = tables(8, bits);
-        let q = tables.0.modulus().value();
+        let q = tables.scalar.modulus().value();
         for factor in [vec![q - 1; 40], words(40, q, u64::from(bits))] {
             assert_same(&tables, &[0; 40], |table, out| {
                 let factors = [&packed(table, &factor)[..]];
@@ -232,7 +235,7 @@ fn factors_of_every_number_of_bytes() {
 
 /// One, two and three columns, in one part and in several, against sums of products. The other
 /// columns have their factors in another order.
-fn compare_columns(tables: &(NttTable, Vec<NttTable>), start: &[u64], pairs: &[(&[u64], &[u64])]) {
+fn compare_columns(tables: &Tables, start: &[u64], pairs: &[(&[u64], &[u64])]) {
     let (rows, factors): (Vec<&[u64]>, Vec<&[u64]>) = pairs.iter().copied().unzip();
     let all = rows.len();
     let mut factors = [factors.clone(), factors.clone(), factors];
@@ -242,9 +245,9 @@ fn compare_columns(tables: &(NttTable, Vec<NttTable>), start: &[u64], pairs: &[(
         let mut expected = vec![start.to_vec(); count];
         for (sum, factors) in expected.iter_mut().zip(&factors) {
             let pairs: Vec<_> = rows.iter().copied().zip(factors.iter().copied()).collect();
-            sum_of_products(&tables.0, sum, &pairs);
+            sum_of_products(&tables.scalar, sum, &pairs);
         }
-        for table in std::iter::once(&tables.0).chain(&tables.1) {
+        for table in std::iter::once(&tables.scalar).chain(&tables.others) {
             let factors = factors.each_ref().map(|column| {
                 column.iter().map(|factor| packed(table, factor)).collect::<Vec<_>>()
             });
@@ -268,7 +271,7 @@ fn compare_columns(tables: &(NttTable, Vec<NttTable>), start: &[u64], pairs: &[(
 
 fn compare_pointwise(degree: usize, bits: u32, seed: u64) {
     let tables = tables(degree, bits);
-    let modulus = *tables.0.modulus();
+    let modulus = *tables.scalar.modulus();
     let q = modulus.value();
     let rows: Vec<Vec<u64>> = (0..MAX_PRODUCTS as u64 * 2)
         .map(|i| if i < 2 { vec![q - 1; degree] } else { words(degree, q, seed ^ i) })
@@ -282,7 +285,8 @@ fn compare_pointwise(degree: usize, bits: u32, seed: u64) {
         assert_same(&tables, a, |t, out| sub_mul_constant(t, out, b, q - 1));
         assert_same(&tables, a, |t, out| add_multiple(t, out, b, q - 1));
         for addend in [None, Some(&rows[4][..])] {
-            assert_same(&tables, a, |t, out| quotient(t, out, (a, b, addend), [q - 1, q - 2]));
+            let terms = QuotientTerms { dividend: a, remainder: b, addend };
+            assert_same(&tables, a, |t, out| quotient(t, out, terms, [q - 1, q - 2]));
         }
     }
     assert_same(&tables, &words(degree, 4 * q, seed), |t, out| mul_constant(t, out, q - 2));
@@ -320,7 +324,7 @@ fn compare_pointwise(degree: usize, bits: u32, seed: u64) {
         a[..4].copy_from_slice(&[0, p / 2, p / 2 + 1, p - 1]);
         assert_same(&tables, &a, |t, out| reduce_centered(t, out, &a, p));
         let mut found = vec![0; degree];
-        reduce_centered(&tables.0, &mut found, &a, p);
+        reduce_centered(&tables.scalar, &mut found, &a, p);
         for (&x, &y) in found.iter().zip(&a) {
             let centered = i128::from(y) - if y > p / 2 { i128::from(p) } else { 0 };
             assert_eq!(i128::from(x), centered.rem_euclid(i128::from(q)));
@@ -330,7 +334,7 @@ fn compare_pointwise(degree: usize, bits: u32, seed: u64) {
         let b = words(degree, other.value(), seed);
         for w in [0, 1, q - 1] {
             assert_same(&tables, &rows[2], |t, out| {
-                add_scaled_difference(t, out, (&rows[0], &b), &other, w)
+                add_scaled_difference(t, out, &rows[0], &b, &other, w)
             });
         }
     }
@@ -351,18 +355,18 @@ fn compare_pointwise(degree: usize, bits: u32, seed: u64) {
         quotients(t, &mut out, &limbs, &reciprocals);
         out
     };
-    let expected = quotients(&tables.0);
+    let expected = quotients(&tables.scalar);
     for (i, &quotient) in expected.iter().enumerate() {
         let terms = limbs[i..].iter().step_by(degree).zip(reciprocals);
         let sum: f64 = terms.map(|(&y, reciprocal)| y as f64 * reciprocal).sum();
         assert!((f64::from(quotient) - sum).abs() <= 0.5 + 1e-9);
     }
-    assert!(tables.1.iter().all(|table| quotients(table) == expected));
+    assert!(tables.others.iter().all(|table| quotients(table) == expected));
     for h in [1, 5, degree as u32 + 1, 2 * degree as u32 - 1] {
         assert_same(&tables, &rows[0], |t, out| permute_signed(t, out, &rows[3], h));
     }
     let map: Vec<u32> = (0..degree as u32).map(|i| i.wrapping_mul(5) % degree as u32).collect();
-    let map = Places::new(map);
+    let map = Permutation::new(map);
     assert_same(&tables, &rows[0], |t, out| permute(t, out, &rows[3], &map));
 }
 
@@ -371,7 +375,7 @@ fn sums_of_terms_by_position_and_by_tile() {
     for bits in BITS {
         for degree in [8, 64, 512] {
             let tables = tables(degree, bits.max(degree.ilog2() + 6));
-            let q = tables.0.modulus().value();
+            let q = tables.scalar.modulus().value();
             let whole: Vec<_> = (0..6).map(|seed| words(degree, q, seed)).collect();
             let top = vec![q - 1; degree];
             for count in [0, 1, 14, 15, 16, 64, 130] {
@@ -383,9 +387,9 @@ fn sums_of_terms_by_position_and_by_tile() {
                 let terms: Vec<Term> = (0..count).map(term).collect();
                 let first = degree / 128 * 64;
                 assert_same(&tables, &top[first..], |t, out| sum_of_terms(t, out, first, &terms));
-                let m = tables.0.modulus();
+                let m = tables.scalar.modulus();
                 let mut found = top[first..].to_vec();
-                sum_of_terms(&tables.0, &mut found, first, &terms);
+                sum_of_terms(&tables.scalar, &mut found, first, &terms);
                 for (i, &x) in (first..).zip(&found) {
                     let factor = |term: &Term| match term.factor.len() < degree {
                         true => term.factor[i / 64 * 8 + i % 8],
@@ -403,9 +407,9 @@ fn sums_of_terms_by_position_and_by_tile() {
 fn automorphisms_tile_by_tile() {
     for degree in [128, 1 << 12] {
         let tables = tables(degree, 50);
-        let q = tables.0.modulus().value();
+        let q = tables.scalar.modulus().value();
         let [a, start] = [1, 2].map(|seed| words(degree, q, seed));
-        let ring = crate::Ring::new(degree, &[*tables.0.modulus()]).unwrap();
+        let ring = crate::ring::Ring::new(degree, &[*tables.scalar.modulus()]).unwrap();
         for g in (1..2 * degree).step_by(degree / 32 + 2) {
             let places = ring.automorphism(g).unwrap().ntt_map;
             assert_same(&tables, &start, |t, out| permute(t, out, &a, &places));

@@ -113,9 +113,6 @@ impl<T> During for Result<T> {
 }
 
 /// The steps of a public operation: their errors name it.
-///
-/// # Errors
-/// Those of `steps`.
 #[doc(hidden)]
 pub fn operation<T>(op: &'static str, steps: impl FnOnce() -> Result<T>) -> Result<T> {
     steps().during(op)

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::{
-    HybridGadget, KeyDecomposition, KeyRows, Ntt, Poly, Ring,
-    aligned::AlignedVec,
-    backend,
-    packed_poly::Shape,
-    par::{self, HEAVY},
-};
+use crate::aligned::AlignedVec;
+use crate::backend;
+use crate::gadget::{HybridGadget, KeyDecomposition, KeyRows};
+use crate::packed_poly::Shape;
+use crate::par::{self, HEAVY};
+use crate::poly::{Ntt, Poly};
+use crate::ring::Ring;
 
 /// The digits of some polynomials, prepared for conversion to any prime.
 #[derive(Debug)]

@@ -8,13 +8,14 @@
 
 use std::ops::Range;
 
-use crate::{
-    Automorphism, Digits, Factor, KeyRows, Ntt, NttTable, Poly, Weighted,
-    aligned::AlignedVec,
-    backend::{self, Column, Part},
-    par::{self, HEAVY},
-    weighted_sums::{Batches, PIECE},
-};
+use crate::aligned::AlignedVec;
+use crate::automorphism::Automorphism;
+use crate::backend::{self, Column, Part};
+use crate::gadget::{Digits, KeyRows};
+use crate::ntt::NttTable;
+use crate::par::{self, HEAVY};
+use crate::poly::{Ntt, Poly};
+use crate::weighted_sums::{Batches, Factor, LimbRange, PIECE, Weighted};
 
 /// Words between rotated columns, so that their pieces do not map to the same cache sets.
 const GAP: usize = PIECE;
@@ -68,23 +69,8 @@ impl Digits<'_> {
     ) -> Vec<Vec<Poly<Ntt>>> {
         // Step 1: check all shapes.
         let columns = rotated.first().map_or(0, Rotated::columns);
+        Self::check_transform(operands, rotated, sums);
         let first = &operands[0];
-        for operand in operands {
-            assert_eq!(operand.limbs(), first.limbs(), "all operands must have the same level");
-        }
-        for x in rotated {
-            let operand = match x {
-                Rotated::Switched { operand, .. } => &operands[*operand],
-                Rotated::Lifted(_) => first,
-            };
-            operand.check_rotated(x, columns);
-        }
-        for factor in sums.iter().flatten() {
-            assert!(factor.row < rotated.len(), "every factor must refer to a given rotation");
-            if let Factor::Stored(poly) = factor.factor {
-                first.ring().check(poly);
-            }
-        }
         let (ring, n) = (first.ring(), first.ring().degree());
         // Step 2: batches of sums whose written factors fit the buffer.
         let batches = Batches::new(sums, columns, n);
@@ -108,28 +94,50 @@ impl Digits<'_> {
                 let first = i * together;
                 // Step 3: convert the digits to the primes of this group.
                 for (k, (operand, digits)) in operands.iter().zip(&mut scratch.digits).enumerate() {
-                    let used = |x: &Rotated| match x {
-                        Rotated::Switched { operand, .. } => *operand == k,
-                        Rotated::Lifted(_) => false,
-                    };
-                    if rotated.iter().any(used) {
+                    if rotated.iter().any(|x| x.operand() == Some(k)) {
                         operand.convert(first..first + limbs.len(), digits);
                     }
                 }
                 // Step 4: for each prime, compute every rotation.
                 for (k, mut targets) in limbs.into_iter().enumerate() {
-                    Self::rotate(operands, rotated, columns, (first + k, k), scratch);
+                    Self::rotate(operands, rotated, columns, first + k, k, scratch);
                     let Scratch { rotated, factors, .. } = scratch;
                     // Step 5: the sums.
                     let rows: Vec<&[u64]> = rotated.chunks(n + GAP).map(|row| &row[..n]).collect();
                     let (i, table) = (first + k, ring.table(first + k));
                     let write = |x: &T, _: usize, limb: &mut [u64]| write(x, i, limb);
-                    batches.sum(table, (i, 0..n), &rows, &mut targets, factors, write);
+                    batches.sum(
+                        table,
+                        LimbRange { limb: i, range: 0..n },
+                        &rows,
+                        &mut targets,
+                        factors,
+                        write,
+                    );
                 }
             },
         );
         let mut results = results.into_iter();
         sums.iter().map(|_| results.by_ref().take(columns).collect()).collect()
+    }
+
+    /// Panics unless operands, rotations and factors have the same shape, and every factor refers
+    /// to a given rotation.
+    fn check_transform<T>(operands: &[Self], rotated: &[Rotated], sums: &[Vec<Weighted<T>>]) {
+        let columns = rotated.first().map_or(0, Rotated::columns);
+        let first = &operands[0];
+        for operand in operands {
+            assert_eq!(operand.limbs(), first.limbs(), "all operands must have the same level");
+        }
+        for x in rotated {
+            operands[x.operand().unwrap_or(0)].check_rotated(x, columns);
+        }
+        for factor in sums.iter().flatten() {
+            assert!(factor.row < rotated.len(), "every factor must refer to a given rotation");
+            if let Factor::Stored(poly) = factor.factor {
+                first.ring().check(poly);
+            }
+        }
     }
 
     /// Converts the digits that are not ready at the given primes, limb by limb.
@@ -151,7 +159,7 @@ impl Digits<'_> {
 
     /// The digits in order at limb `i`, the `k`-th limb of the group: those in memory and those
     /// converted.
-    fn rows_of<'a>(&'a self, (i, k): (usize, usize), converted: &'a [u64]) -> Vec<&'a [u64]> {
+    fn rows_of<'a>(&'a self, i: usize, k: usize, converted: &'a [u64]) -> Vec<&'a [u64]> {
         let n = self.ring().degree();
         let mut converted = converted.chunks(n).skip(k * self.converted());
         let digit = |row| match self.ready(row, i) {
@@ -166,7 +174,8 @@ impl Digits<'_> {
         operands: &[Self],
         rotated: &[Rotated],
         columns: usize,
-        (i, k): (usize, usize),
+        i: usize,
+        k: usize,
         scratch: &mut Scratch,
     ) {
         let first = &operands[0];
@@ -181,7 +190,7 @@ impl Digits<'_> {
         let Scratch { digits, sums, rotated: out, .. } = scratch;
         // Step 2: the digits of each operand.
         let digits = operands.iter().zip(&*digits);
-        let digits: Vec<_> = digits.map(|(of, converted)| of.rows_of((i, k), converted)).collect();
+        let digits: Vec<_> = digits.map(|(of, converted)| of.rows_of(i, k, converted)).collect();
         // Step 3: each rotation into its padded columns.
         let padded = n + GAP;
         for (x, out) in rotated.iter().zip(out.chunks_mut((columns * padded).max(1))) {
@@ -231,6 +240,14 @@ impl Digits<'_> {
 }
 
 impl Rotated<'_> {
+    /// The index of the operand whose digits are switched.
+    fn operand(&self) -> Option<usize> {
+        match self {
+            Self::Switched { operand, .. } => Some(*operand),
+            Self::Lifted(_) => None,
+        }
+    }
+
     fn columns(&self) -> usize {
         match self {
             Self::Switched { rows, .. } => rows.columns.len(),
@@ -256,8 +273,10 @@ fn summed(table: &NttTable, rows: &[&[u64]], factors: &[Vec<&[u64]>], sums: &mut
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::modulus::Modulus;
+    use crate::ntt::NttTable;
+    use crate::packed_poly::PackedPoly;
     use crate::testing::{gadget, p_residues, packed, values};
-    use crate::{Modulus, NttTable, PackedPoly};
 
     #[test]
     fn sums_of_more_rows_than_are_taken_at_once() {

@@ -3,10 +3,11 @@
 
 use std::ops::Range;
 
-use crate::{
-    Automorphism, Ntt, NttTable, Poly, Ring,
-    backend::{self, MAX_PRODUCTS},
-};
+use crate::automorphism::Automorphism;
+use crate::backend::{self, MAX_PRODUCTS};
+use crate::ntt::NttTable;
+use crate::poly::{Ntt, Poly};
+use crate::ring::Ring;
 
 /// The operations fused into the mod-down of an inner product.
 #[derive(Debug, Clone, Default)]
@@ -17,6 +18,24 @@ pub struct Epilogue<'a> {
     pub primes: usize,
     /// An automorphism to apply to the result.
     pub map: Option<&'a Automorphism>,
+}
+
+impl<'a> Epilogue<'a> {
+    /// Panics unless addends and automorphism belong to this ring and there are at most `columns`
+    /// addends.
+    pub(crate) fn check(&self, ring: &Ring, columns: usize) {
+        assert!(self.addends.len() <= columns, "at most one addend per column");
+        self.addends.iter().flatten().for_each(|addend| addend.check(ring));
+        assert!(
+            self.map.is_none_or(|map| map.ntt_map.len() == ring.degree()),
+            "the automorphism must have the degree of the ring"
+        );
+    }
+
+    /// The term of a column.
+    pub(crate) fn addend(&self, column: usize) -> Option<&Addend<'a>> {
+        self.addends.get(column).and_then(Option::as_ref)
+    }
 }
 
 /// A polynomial to add to a quotient, see [`Epilogue`](crate::Epilogue).

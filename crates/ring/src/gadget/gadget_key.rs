@@ -1,6 +1,6 @@
 //! A key as inner products accept it: whole rows, or rows cut into digits.
 
-use crate::{DecomposedRows, KeyDecomposition, KeyRows};
+use crate::gadget::{DecomposedRows, KeyDecomposition, KeyRows};
 
 /// A key in one of the forms that inner products accept. Both give the same result bit for bit.
 #[derive(Debug, Clone, Copy)]

@@ -1,12 +1,12 @@
 //! Sums of products of the images of one polynomial with stored polynomials, limb by limb: the
 //! inner product of a key switch whose rows belong to different automorphisms.
 
-use crate::{
-    Automorphism, Ntt, PackedPoly, Poly, Ring,
-    backend::{self, Column, Part},
-    packed_poly::Shape,
-    par::{self, HEAVY},
-};
+use crate::automorphism::Automorphism;
+use crate::backend::{self, Column, Part};
+use crate::packed_poly::{PackedPoly, Shape};
+use crate::par::{self, HEAVY};
+use crate::poly::{Ntt, Poly};
+use crate::ring::Ring;
 
 /// Images of one limb computed before the multiplication: more images mean fewer passes over the
 /// sums, fewer images stay in the second-level cache.

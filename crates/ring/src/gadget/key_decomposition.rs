@@ -3,7 +3,7 @@
 //!
 //! An inner product `sum_j d_j r_j` modulo `P Q` needs every digit `d_j` modulo every prime of the
 //! key: with one special prime, as many transforms as the square of the number of primes. The
-//! primes of the key are now cut into a few runs with products `D_k`. Let `r_jk` be the centred
+//! primes of the key are cut into a few runs with products `D_k`. Let `r_jk` be the centred
 //! representative of `[r_j]_{D_k}`. Modulo the primes of run `k`,
 //!
 //! `sum_j d_j r_j = sum_j d_j r_jk`,
@@ -19,14 +19,17 @@
 
 use std::{convert::Infallible, ops::Range};
 
-use crate::{
-    BaseConverter, DecomposedRows, HybridGadget, KeyRows, Modulus, Ntt, PackedPoly, Poly, Result,
-    Ring,
-    backend::{self, Layout},
-    gadget::hybrid::digit_starts,
-    par::{self, HEAVY},
-    prime,
-};
+use crate::backend::{self, Layout};
+use crate::basis_extension::BaseConverter;
+use crate::error::Result;
+use crate::gadget::hybrid_gadget::digit_starts;
+use crate::gadget::{DecomposedRows, HybridGadget, KeyRows};
+use crate::modulus::Modulus;
+use crate::packed_poly::PackedPoly;
+use crate::par::{self, HEAVY};
+use crate::poly::{Ntt, Poly};
+use crate::prime;
+use crate::ring::Ring;
 
 /// `log2(T / 2 B)` at least: the rounded quotients of the conversion from `T` are exact below
 /// `T / 2` up to a relative error of `2^-40`.
@@ -76,9 +79,8 @@ impl KeyDecomposition {
     /// `2^key_digit`, for inner products over up to `components` polynomials.
     ///
     /// # Errors
-    /// [`ErrorKind::Parameters`](crate::ErrorKind::Parameters) if there are too few
-    /// auxiliary primes for the degree; [`ErrorKind::Shape`](crate::ErrorKind::Shape) if a run or
-    /// the auxiliary primes are more than [`BaseConverter::MAX_SOURCES`].
+    /// [`ErrorKind::Parameters`](crate::ErrorKind::Parameters) if there are too few auxiliary
+    /// primes for the degree.
     pub fn new(
         gadget: &HybridGadget,
         limbs: usize,

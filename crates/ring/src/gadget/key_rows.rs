@@ -1,8 +1,8 @@
 //! The rows of a key in the two forms that an inner product accepts.
 
 #[cfg(doc)]
-use crate::KeyDecomposition;
-use crate::PackedPoly;
+use crate::gadget::KeyDecomposition;
+use crate::packed_poly::PackedPoly;
 
 /// The key rows that digits are multiplied with, each over
 /// [`HybridGadget::ring`](crate::HybridGadget::ring)`(limbs)`: the primes `q_0 .. q_{limbs - 1}`,

@@ -8,12 +8,12 @@
 use std::ops::Range;
 
 use super::digits::Source;
-use crate::{
-    Digits, GadgetKey, KeyDecomposition, KeyRows, NttTable, PackedPoly,
-    aligned::AlignedVec,
-    backend::{self, Column, Part, Piece},
-    par::{self, HEAVY},
-};
+use crate::aligned::AlignedVec;
+use crate::backend::{self, Column, Part, Piece};
+use crate::gadget::{Digits, GadgetKey, KeyDecomposition, KeyRows};
+use crate::ntt::NttTable;
+use crate::packed_poly::PackedPoly;
+use crate::par::{self, HEAVY};
 
 /// Digits converted before the multiplication, in words of one limb. More digits mean fewer writes
 /// of the sums; fewer digits stay in the second-level cache until they are read.
@@ -45,7 +45,7 @@ pub(super) struct Scratch {
 }
 
 /// The buffers of a [`Scratch`].
-pub(super) struct Parts<'a> {
+pub(super) struct Buffers<'a> {
     /// By limb, then digit of a group.
     pub(super) digits: &'a mut [u64],
     /// By limb, then column.
@@ -59,13 +59,13 @@ pub(super) struct Parts<'a> {
 }
 
 impl Scratch {
-    pub(super) fn parts(&mut self) -> Parts<'_> {
+    pub(super) fn buffers(&mut self) -> Buffers<'_> {
         let limbs = self.together * self.degree;
         let (digits, rest) = self.words.split_at_mut(self.group * limbs);
         let (sums, rest) = rest.split_at_mut(self.columns * limbs);
         let (remainders, rest) = rest.split_at_mut(limbs);
         let (other, piece) = rest.split_at_mut(self.degree);
-        Parts { digits, sums, remainders, other, piece }
+        Buffers { digits, sums, remainders, other, piece }
     }
 }
 
@@ -117,22 +117,22 @@ impl<'a> LimbSums<'a> {
         let (ring, layout) = (decomposition.ring(), decomposition.layout());
         let mut blocks: Vec<_> = (0..self.columns()).map(|_| ring.scratch(layout.len())).collect();
         // Step 1: by prime, then column: the inner product, and its inverse transform.
-        let mut parts: Vec<Vec<_>> = (0..ring.limbs()).map(|_| vec![]).collect();
+        let mut bursts: Vec<Vec<_>> = (0..ring.limbs()).map(|_| vec![]).collect();
         for block in &mut blocks {
-            let rows = layout.parts_of_rows(block).into_iter();
-            parts.iter_mut().zip(rows).for_each(|(parts, row)| parts.push(row));
+            let rows = layout.bursts_of_rows(block).into_iter();
+            bursts.iter_mut().zip(rows).for_each(|(bursts, row)| bursts.push(row));
         }
         par::each_with(
-            parts,
+            bursts,
             ring.degree() * self.columns(),
             HEAVY,
             || self.scratch(1),
             |scratch, i, columns| {
                 self.write(i..i + 1, scratch);
-                let Parts { sums, other, .. } = scratch.parts();
-                for (sum, mut parts) in sums.chunks(ring.degree()).zip(columns) {
+                let Buffers { sums, other, .. } = scratch.buffers();
+                for (sum, mut bursts) in sums.chunks(ring.degree()).zip(columns) {
                     // The first conversion writes the rows of all: they depend on T alone.
-                    decomposition.back(0).write_row(i, sum, other, &mut parts);
+                    decomposition.back(0).write_row(i, sum, other, &mut bursts);
                 }
             },
         );
@@ -166,7 +166,7 @@ impl<'a> LimbSums<'a> {
         match &self.from {
             LimbSource::Products(rows) => self.multiply(rows, limbs, scratch),
             LimbSource::Sums { decomposition, blocks, columns } => {
-                let sums = scratch.parts().sums;
+                let sums = scratch.buffers().sums;
                 for column in 0..*columns {
                     let sums = sums.chunks_mut(self.digits.ring().degree());
                     let sums = sums.skip(column).step_by(*columns);
@@ -227,7 +227,7 @@ impl<'a> LimbSums<'a> {
         let digits = self.digits;
         let (n, count) = (digits.ring().degree(), rows.columns.len());
         let (group, together) = self.groups(count);
-        let Parts { digits: buffer, sums, .. } = scratch.parts();
+        let Buffers { digits: buffer, sums, .. } = scratch.buffers();
         let all = digits.count() * digits.components();
         for first in (0..all).step_by(group) {
             // Step 1: convert a group of digits to all limbs, up to the last stages of the NTT.
@@ -249,8 +249,7 @@ impl<'a> LimbSums<'a> {
                     for start in range.clone().step_by(together) {
                         let rows_of = start..range.end.min(start + together);
                         let buffer = buffer.get_mut((start - first) * n..).unwrap_or_default();
-                        let part = Part { before: start, all };
-                        self.add_products(rows, (i, &at), (rows_of, part), buffer, sums);
+                        self.add_products(rows, i, &at, rows_of, buffer, sums);
                     }
                 }
             }
@@ -261,8 +260,9 @@ impl<'a> LimbSums<'a> {
     fn add_products<'k>(
         &self,
         rows: &KeyRows<'k>,
-        (i, at): (usize, &Range<usize>),
-        (range, part): (Range<usize>, Part),
+        i: usize,
+        at: &Range<usize>,
+        range: Range<usize>,
         buffer: &mut [u64],
         sums: &mut [u64],
     ) {
@@ -308,6 +308,8 @@ impl<'a> LimbSums<'a> {
         let columns = sums.chunks_mut(n).zip(&factors);
         let mut columns: Vec<Column> =
             columns.map(|(sum, factors)| Column { out: &mut sum[at.clone()], factors }).collect();
+        let all = self.digits.count() * self.digits.components();
+        let part = Part { before: range.start, all };
         backend::columns_of_products(table, &digits, &mut columns, part);
     }
 }

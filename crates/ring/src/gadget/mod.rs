@@ -3,33 +3,33 @@
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | `base2w` | signed digits in base `2^w` of one prime |
-//! | `hybrid` | RNS digits with special primes: ModUp, mod-down |
+//! | `digit_gadget` | signed digits in base `2^w` of one prime |
+//! | `hybrid_gadget` | RNS digits with special primes: ModUp, mod-down |
 //! | `digits` | the digits of polynomials, modulo any prime |
-//! | `key_rows`, `key_decomposition`, `gadget_key` | the rows of a key; rows that are cut into digits too; either |
+//! | `key_rows`, `key_decomposition`, `gadget_key` | key rows; key rows cut into digits; either |
 //! | `product`, `limb_sums` | the inner product of a key switch, limb by limb |
 //! | `epilogue` | operations fused into the mod-down of an inner product |
 //! | `double_hoisting` | sums of rotated inner products before one mod-down |
 //! | `images` | sums of products of the images of one polynomial |
 
-mod base2w;
+mod digit_gadget;
 mod digits;
 mod double_hoisting;
 mod epilogue;
 mod gadget_key;
-mod hybrid;
+mod hybrid_gadget;
 mod images;
 mod key_decomposition;
 mod key_rows;
 mod limb_sums;
 mod product;
 
-pub use base2w::DigitGadget;
+pub use digit_gadget::DigitGadget;
 pub use digits::Digits;
 pub use double_hoisting::Rotated;
 pub(crate) use epilogue::AddendLimb;
 pub use epilogue::{Addend, Epilogue};
 pub use gadget_key::GadgetKey;
-pub use hybrid::HybridGadget;
+pub use hybrid_gadget::HybridGadget;
 pub use key_decomposition::KeyDecomposition;
 pub use key_rows::{DecomposedRows, KeyRows};

@@ -4,12 +4,14 @@
 //! The primes to divide by come first, so that each limb of the result is divided as soon as it is
 //! complete. `limb_sums` computes the limbs.
 
-use super::limb_sums::{LimbSums, Parts};
-use crate::{
-    Automorphism, Digits, Epilogue, GadgetKey, HybridGadget, Ntt, Poly, backend,
-    basis_extension::Division,
-    par::{self, HEAVY},
-};
+use super::limb_sums::{Buffers, LimbSums};
+use crate::aligned::AlignedVec;
+use crate::automorphism::Automorphism;
+use crate::backend;
+use crate::basis_extension::Division;
+use crate::gadget::{Addend, Digits, Epilogue, GadgetKey, HybridGadget};
+use crate::par::{self, HEAVY};
+use crate::poly::{Ntt, Poly};
 
 impl HybridGadget {
     /// Mod-down and rescale in one: divides a polynomial over [`ring`](Self::ring)`(limbs)` by `P`
@@ -92,7 +94,7 @@ impl Digits<'_> {
             |scratch, i, limbs| {
                 let first = i * together;
                 limb_sums.write(first..first + limbs.len(), scratch);
-                let Parts { sums, other, .. } = scratch.parts();
+                let Buffers { sums, other, .. } = scratch.buffers();
                 let places = (first..).flat_map(|i| (0..count).map(move |column| (i, column)));
                 let sums = sums.chunks_mut(n).zip(places);
                 for (target, (sum, place)) in limbs.into_iter().flatten().zip(sums) {
@@ -120,52 +122,11 @@ impl Digits<'_> {
         let (n, count) = (ring.degree(), limb_sums.columns());
         let division = gadget.division(self.limbs(), epilogue.primes);
         let kept = division.kept();
-        assert!(epilogue.addends.len() <= count, "at most one addend per column");
-        let level = gadget.q().at_limbs(self.limbs());
-        for addend in epilogue.addends.iter().flatten() {
-            addend.check(&level);
-        }
-        assert!(
-            epilogue.map.is_none_or(|map| map.ntt_map.len() == n),
-            "the automorphism must have the degree of the ring"
-        );
-        let addend = |column: usize| epilogue.addends.get(column).and_then(Option::as_ref);
+        epilogue.check(&gadget.q().at_limbs(self.limbs()), count);
 
-        // Step 1: the limbs to divide by, column by column. An addend enters as P d; it is zero
-        // modulo the special primes.
+        // Step 1: the limbs to divide by, column by column.
         let dropped = ring.limbs() - kept;
-        let mut rest = ring.scratch(count * dropped * n);
-        let by_column = rest.chunks_mut(dropped * n).map(|column| column.chunks_mut(n)).collect();
-        let together = limb_sums.together(dropped);
-        par::each_with(
-            par::grouped(par::transposed(by_column), together),
-            n * count * together,
-            HEAVY,
-            || limb_sums.scratch(together),
-            |scratch, i, limbs| {
-                let first = kept + i * together;
-                limb_sums.write(first..first + limbs.len(), scratch);
-                let Parts { sums, piece, .. } = scratch.parts();
-                let sums = sums.chunks(count * n);
-                for ((limb, targets), sums) in (first..).zip(limbs).zip(sums) {
-                    for (column, (target, sum)) in
-                        targets.into_iter().zip(sums.chunks(n)).enumerate()
-                    {
-                        target.copy_from_slice(sum);
-                        if let Some(d) = addend(column).filter(|_| limb < self.limbs()) {
-                            let table = ring.table(limb);
-                            let p = gadget.p_residue(limb);
-                            let words = piece.len();
-                            let mut d = d.limb(limb, piece);
-                            for (i, target) in target.chunks_mut(words).enumerate() {
-                                let d = d.piece(table, i * words..(i + 1) * words);
-                                backend::add_multiple(table, target, d, p);
-                            }
-                        }
-                    }
-                }
-            },
-        );
+        let rest = self.limbs_to_divide(&limb_sums, epilogue, kept);
         // Step 2: prepare these limbs for the conversion to the remaining primes.
         let rest: Vec<_> = rest.chunks(dropped * n).map(|limbs| division.prepare(limbs)).collect();
 
@@ -181,7 +142,7 @@ impl Digits<'_> {
             |scratch, i, mut limbs| {
                 let first = i * together;
                 limb_sums.write(first..first + limbs.len(), scratch);
-                let Parts { sums, remainders, other, piece, .. } = scratch.parts();
+                let Buffers { sums, remainders, other, piece, .. } = scratch.buffers();
                 let remainders = &mut remainders[..limbs.len() * n];
                 for (column, blocks) in rest.iter().enumerate() {
                     // Step 4: subtract the remainder, divide by P D, add d and apply the
@@ -198,15 +159,66 @@ impl Digits<'_> {
                             0 => 1,
                             _ => q.mul(division.inverse(j), gadget.p_residue(j)),
                         };
-                        let addend = addend(column).map(|d| (d.limb(j, &mut *piece), factor));
+                        let addend =
+                            epilogue.addend(column).map(|d| (d.limb(j, &mut *piece), factor));
                         let image = epilogue.map.map(|map| (&map.ntt_map, &mut *other));
-                        let rows = (remainder, &mut *targets[column]);
-                        division.quotient(j, sum, addend, rows, image);
+                        let target = &mut *targets[column];
+                        division.quotient(j, sum, addend, remainder, target, image);
                     }
                 }
             },
         );
         columns
+    }
+
+    /// The limbs of the inner product above the first `kept`, column by column. An addend enters as
+    /// `P d`; it is zero modulo the special primes.
+    fn limbs_to_divide(
+        &self,
+        limb_sums: &LimbSums,
+        epilogue: &Epilogue,
+        kept: usize,
+    ) -> AlignedVec {
+        let (ring, count) = (self.ring(), limb_sums.columns());
+        let (n, dropped) = (ring.degree(), ring.limbs() - kept);
+        let mut rest = ring.scratch(count * dropped * n);
+        let by_column = rest.chunks_mut(dropped * n).map(|column| column.chunks_mut(n)).collect();
+        let together = limb_sums.together(dropped);
+        par::each_with(
+            par::grouped(par::transposed(by_column), together),
+            n * count * together,
+            HEAVY,
+            || limb_sums.scratch(together),
+            |scratch, i, limbs| {
+                let first = kept + i * together;
+                limb_sums.write(first..first + limbs.len(), scratch);
+                let Buffers { sums, piece, .. } = scratch.buffers();
+                let sums = sums.chunks(count * n);
+                for ((limb, targets), sums) in (first..).zip(limbs).zip(sums) {
+                    for (column, (target, sum)) in
+                        targets.into_iter().zip(sums.chunks(n)).enumerate()
+                    {
+                        target.copy_from_slice(sum);
+                        let addend = epilogue.addend(column).filter(|_| limb < self.limbs());
+                        if let Some(addend) = addend {
+                            self.add_lifted(addend, limb, target, piece);
+                        }
+                    }
+                }
+            },
+        );
+        rest
+    }
+
+    /// Adds `P` times limb `i` of an addend, piece by piece.
+    fn add_lifted(&self, addend: &Addend, i: usize, target: &mut [u64], piece: &mut [u64]) {
+        let (table, p) = (self.ring().table(i), self.gadget().p_residue(i));
+        let words = piece.len();
+        let mut limb = addend.limb(i, piece);
+        for (k, target) in target.chunks_mut(words).enumerate() {
+            let words = limb.piece(table, k * words..(k + 1) * words);
+            backend::add_multiple(table, target, words, p);
+        }
     }
 }
 

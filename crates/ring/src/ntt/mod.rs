@@ -38,10 +38,14 @@ impl NttTable {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::error::refusal;
-    use crate::{Backend, ErrorKind, Modulus, prime, testing::words};
     use proptest::prelude::*;
+
+    use super::*;
+    use crate::backend::Backend;
+    use crate::error::{ErrorKind, refusal};
+    use crate::modulus::Modulus;
+    use crate::prime;
+    use crate::testing::words;
 
     fn tables(degree: usize) -> Vec<NttTable> {
         let mut tables = Vec::new();

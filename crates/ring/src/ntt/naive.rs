@@ -1,6 +1,6 @@
 //! The definitions in quadratic time: the reference of the tests of every fast kernel.
 
-use crate::Modulus;
+use crate::modulus::Modulus;
 
 /// `sum_j a_j root^(e j)`: the evaluation of the polynomial at `root^e`.
 pub(crate) fn evaluate(q: &Modulus, a: &[u64], root: u64, exponent: u64) -> u64 {

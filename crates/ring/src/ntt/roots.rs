@@ -2,7 +2,10 @@
 
 use std::{ops::Range, sync::Arc};
 
-use crate::{Backend, Modulus, Result, aligned::AlignedVec, error};
+use crate::aligned::AlignedVec;
+use crate::backend::Backend;
+use crate::error::{self, Result};
+use crate::modulus::Modulus;
 
 /// A primitive `order`-th root of unity modulo `q`, for `order` a power of two: `x^((q-1) / order)`
 /// for the smallest quadratic non-residue `x`.

@@ -3,11 +3,10 @@
 use std::{ops::RangeInclusive, sync::Arc};
 
 use super::roots::{self, Roots};
-use crate::{
-    Backend, Modulus, Result,
-    backend::choice::{MIN_WIDE_DEGREE, of_transform},
-    error,
-};
+use crate::backend::Backend;
+use crate::backend::choice::{MIN_WIDE_DEGREE, of_transform};
+use crate::error::{self, Result};
+use crate::modulus::Modulus;
 
 /// The NTT of degree `N` modulo one prime `q = 1 mod 2N`, with its precomputed roots.
 #[derive(Debug, Clone)]

@@ -5,7 +5,8 @@ use num_traits::{One, ToPrimitive, Zero};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
-use crate::{Backend, Result, backend, error};
+use crate::backend::{self, Backend};
+use crate::error::{self, Result};
 
 /// Width of the widest tabulated distribution. Wider distributions are sums of tabulated draws.
 const MAX_TABULATED: f64 = 32.0;
@@ -170,13 +171,13 @@ fn thresholds(sigma: f64) -> Vec<[u64; 2]> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::ErrorKind;
-    use crate::Modulus;
-    use crate::error::refusal;
-    use crate::sample::test_statistics::chi_square_excess;
     use rand::SeedableRng;
     use rand_chacha::ChaCha20Rng;
+
+    use super::*;
+    use crate::error::{ErrorKind, refusal};
+    use crate::modulus::Modulus;
+    use crate::sample::test_statistics::chi_square_excess;
 
     fn weights(sigma: f64, reach: i64) -> Vec<f64> {
         let weights: Vec<f64> =

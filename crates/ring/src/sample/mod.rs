@@ -12,7 +12,7 @@
 //! | the same, expanded from 32 bytes | [`fill_uniform_from_seed`], [`uniform_from_seed`] |
 //! | uniform on `{-1, 0, 1}^n` | [`ternary()`] |
 //! | uniform on `{-w, .., w}^n` | [`bounded`] |
-//! | uniform on the vectors of `{-1, 0, 1}^n` with `h` nonzero coordinates | [`ternary_fixed_weight`] |
+//! | uniform on `{-1, 0, 1}^n` with `h` nonzero coordinates | [`ternary_fixed_weight`] |
 //! | 0 with probability 1/2, -1 and 1 with 1/4 each | [`zo`] |
 //! | discrete Gaussian on the integers | [`Gaussian`] |
 //!

@@ -4,13 +4,11 @@ use chacha20::ChaCha20Rng;
 use rand::{CryptoRng, Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    Backend, Modulus, Ntt, Poly, Ring,
-    backend::{
-        self,
-        chacha20::{GROUP, Keystream},
-    },
-};
+use crate::backend::chacha20::{GROUP, Keystream};
+use crate::backend::{self, Backend};
+use crate::modulus::Modulus;
+use crate::poly::{Ntt, Poly};
+use crate::ring::Ring;
 
 /// 32 bytes that represent the uniform part of a ciphertext or key.
 ///

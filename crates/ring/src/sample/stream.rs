@@ -5,10 +5,8 @@ use std::convert::Infallible;
 use rand::rand_core::{TryCryptoRng, TryRng};
 use zeroize::Zeroizing;
 
-use crate::{
-    Backend,
-    backend::chacha20::{GROUP, Keystream},
-};
+use crate::backend::Backend;
+use crate::backend::chacha20::{GROUP, Keystream};
 
 /// ChaCha20 (20 rounds) on the fastest back end of the CPU. It generates random words at two to
 /// four times the rate of the usual generators, for megabytes of noise.

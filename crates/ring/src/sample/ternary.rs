@@ -4,7 +4,7 @@ use rand::CryptoRng;
 use zeroize::Zeroizing;
 
 use super::below;
-use crate::{Result, error};
+use crate::error::{self, Result};
 
 /// `n` independent uniform elements of `{-1, 0, 1}` (bias below `2^-126`), in constant time.
 pub fn ternary<R: CryptoRng + ?Sized>(n: usize, rng: &mut R) -> Zeroizing<Vec<i64>> {
@@ -23,9 +23,6 @@ pub fn bounded<R: CryptoRng + ?Sized>(n: usize, w: u32, rng: &mut R) -> Zeroizin
 /// Selection sampling (Knuth, The Art of Computer Programming 2, 3.4.2, Algorithm S): if `r` of the
 /// `n - i` coordinates from `i` on remain to be chosen, coordinate `i` is chosen with probability
 /// `r / (n - i)`. Every coordinate takes the same operations, chosen or not.
-///
-/// # Errors
-/// If `weight > n`.
 pub fn ternary_fixed_weight<R: CryptoRng + ?Sized>(
     n: usize,
     weight: usize,

@@ -2,10 +2,11 @@
 
 use rand::Rng;
 
-use crate::{
-    Backend, Modulus, Ntt, Poly, Ring,
-    backend::{self, chacha20::GROUP},
-};
+use crate::backend::chacha20::GROUP;
+use crate::backend::{self, Backend};
+use crate::modulus::Modulus;
+use crate::poly::{Ntt, Poly};
+use crate::ring::Ring;
 
 /// Fills `out` with independent uniform residues modulo `q`.
 ///

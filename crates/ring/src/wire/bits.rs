@@ -1,6 +1,7 @@
 //! Words packed to the bits of their limit, least significant bit first.
 
-use crate::{Modulus, Result, error};
+use crate::error::{self, Result};
+use crate::modulus::Modulus;
 
 /// An exclusive upper bound of packed words, and the bits per word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

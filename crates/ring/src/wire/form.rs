@@ -1,30 +1,20 @@
 //! [`wire_form!`](crate::wire_form): the declaration of a serialized form.
 
-/// Declares a serialized form and implements [`Wire`](crate::wire::Wire) by it.
-///
-/// The first kind of declaration states the form itself: the object, its type number and its name
-/// in messages, then the fields in the order of the bytes, each with the expression that writes it.
-/// `fn write` has the checks and definitions before these expressions. `fn read` has the body of
-/// [`from_form`](crate::wire::Wire::from_form). The second kind, `for OBJECT: NUMBER, NAME as
-/// FORM;`, is for objects whose form is declared elsewhere; its `fn write` returns the form.
-///
-/// The name `Error` must be in scope. It is the error of both functions.
+/// Declares a serialized form and implements [`Wire`](crate::wire::Wire) by it: the object, its
+/// type number and its name in messages, then the fields in the order of the bytes, each with the
+/// expression that writes it. `fn write` has the checks and definitions before these expressions,
+/// and `fn read` the body of [`from_form`](crate::wire::Wire::from_form). The second kind, `for
+/// OBJECT: NUMBER, NAME as FORM;`, is for objects whose form is declared elsewhere; its `fn write`
+/// returns the form. The name `Error` must be in scope: the error of both functions.
 ///
 /// ```
-/// use bellerophon_ring::{Modulus, wire::{Fingerprint, Fingerprinted, Packed, Wire}, wire_form};
-///
-/// type Error = bellerophon_ring::Error;
-///
+/// use bellerophon_ring::wire::{Fingerprint, Fingerprinted, Packed, Wire};
+/// use bellerophon_ring::{Error, Modulus, wire_form};
 /// struct Prime(Modulus);
-///
 /// impl Fingerprinted for Prime {
-///     fn fingerprint(&self) -> Fingerprint {
-///         Fingerprint::NONE
-///     }
+///     fn fingerprint(&self) -> Fingerprint { Fingerprint::NONE }
 /// }
-///
 /// struct Residues(Vec<u64>);
-///
 /// wire_form! {
 ///     /// The plain form of `Residues`.
 ///     struct ResiduesForm<'a> for Residues: 0xffff, "residues" {
@@ -32,11 +22,8 @@
 ///         words: Packed<'a> = Packed::words(&prime.0, &self.0),
 ///     }
 ///     fn write(&self, prime: &Prime) {}
-///     fn read(prime, form) {
-///         Ok(Self(form.words.unpack_words(&prime.0, form.count as usize)?))
-///     }
+///     fn read(prime, form) { Ok(Self(form.words.unpack_words(&prime.0, form.count as usize)?)) }
 /// }
-///
 /// let prime = Prime(Modulus::new(97)?);
 /// let residues = Residues(vec![96, 5]);
 /// let form = residues.to_form(&prime)?;

@@ -1,14 +1,14 @@
 //! Serialized secrets, for storage by their owner.
 
-#[cfg(doc)]
-use crate::ErrorKind;
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, de::DeserializeOwned};
 use zeroize::Zeroizing;
 
 use super::Fingerprinted;
-use crate::{Result, error};
+#[cfg(doc)]
+use crate::error::ErrorKind;
+use crate::error::{self, Result};
 
 /// A secret that its owner can store.
 ///
@@ -28,9 +28,6 @@ pub trait SecretWire: Sized {
     type Error;
 
     /// The serialized form of the secret.
-    ///
-    /// # Errors
-    /// If the secret does not belong to these parameters.
     fn to_secret_form(&self, params: &Self::Params)
     -> std::result::Result<Self::Form, Self::Error>;
 
@@ -78,17 +75,11 @@ impl SecretWords {
     }
 
     /// Reads `count` coefficients of a secret.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Bytes`] unless there are exactly `count`.
     pub fn coefficients(&self, count: usize) -> Result<Zeroizing<Vec<i64>>> {
         self.read(count, |word| i64::from(i16::from_le_bytes(word)))
     }
 
     /// Reads `count` indices.
-    ///
-    /// # Errors
-    /// As [`coefficients`](Self::coefficients).
     pub fn indices(&self, count: usize) -> Result<Zeroizing<Vec<usize>>> {
         self.read(count, |word| u32::from_le_bytes(word) as usize)
     }
@@ -153,8 +144,7 @@ impl de::Visitor<'_> for Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ErrorKind;
-    use crate::error::refusal;
+    use crate::error::{ErrorKind, refusal};
 
     #[test]
     fn numbers_come_back_and_nothing_is_cut_off() {

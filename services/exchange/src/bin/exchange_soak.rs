@@ -3,7 +3,8 @@
 //! the exchange is what is measured; the hostile ones come from other loopback addresses.
 //!
 //! ```text
-//! cargo run --release --manifest-path services/exchange/Cargo.toml --bin exchange_soak -- --json --small
+//! cargo run --release --manifest-path services/exchange/Cargo.toml --bin exchange_soak -- --json
+//! --small
 //! ```
 
 use std::io::{BufRead, BufReader};
@@ -63,8 +64,8 @@ const SILENT: usize = 100;
 /// The pause of a hostile client between two attempts.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The first argument of this program where it is the server: `cargo run --bin exchange_soak` builds
-/// no other one.
+/// The first argument of this program where it is the server: `cargo run --bin exchange_soak`
+/// builds no other one.
 const SERVER: &str = "exchange_server";
 
 /// What the answers may be off by.

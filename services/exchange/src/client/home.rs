@@ -70,8 +70,8 @@ impl Home {
     /// Creates the folder. Refuses one that has a secret key.
     pub fn make(&self) -> Result<(), Failure> {
         if self.secret().exists() {
-            let why = "the folder has a secret key already: take another folder, remove the key, or \
-                       `send` its public keys to a server";
+            let why = "the folder has a secret key already: take another folder, remove the key, \
+                       or `send` its public keys to a server";
             return Err(about(&self.secret(), why));
         }
         for folder in [self.jobs(), self.shared.0.clone()] {
@@ -92,8 +92,8 @@ impl Home {
         self.root.join("sharing")
     }
 
-    /// Stores the token, the budget and the secret key, encrypted if there is a passphrase. The secret
-    /// key is stored last: a folder without one counts as empty.
+    /// Stores the token, the budget and the secret key, encrypted if there is a passphrase. The
+    /// secret key is stored last: a folder without one counts as empty.
     pub fn keep_secret(
         &self,
         token: &Token,

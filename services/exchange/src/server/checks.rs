@@ -24,8 +24,8 @@ pub enum Upload {
     NewKeys,
 }
 
-/// Somebody with one check of each kind at a time: an invited client, or all others of a network, who may be one
-/// with many tokens.
+/// Somebody with one check of each kind at a time: an invited client, or all others of a network,
+/// who may be one with many tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Party {
     /// Whoever has this token.

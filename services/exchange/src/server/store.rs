@@ -423,8 +423,8 @@ impl Store {
         files::remove(&self.keys(owner, keys))
     }
 
-    /// Records that a job in the hands of a worker is deleted. Once this returns, no crash brings it
-    /// back, whatever the worker writes afterwards.
+    /// Records that a job in the hands of a worker is deleted. Once this returns, no crash brings
+    /// it back, whatever the worker writes afterwards.
     ///
     /// # Errors
     /// Those of the disk.

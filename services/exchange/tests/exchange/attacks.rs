@@ -256,7 +256,7 @@ fn inputs_are_fresh_provided_or_published() {
 /// Found 9: a FIFO in the folder stopped the start for good.
 #[cfg(unix)]
 #[test]
-fn found_9_a_fifo_in_the_folder_does_not_stop_the_start() {
+fn found_9_fifo_in_the_folder_does_not_stop_the_start() {
     let (_scratch, data, server, ours) = serving("fifo", &[]);
     ours.submit("a", "mean");
     assert_eq!(ours.wait("a").state, State::Done);

@@ -150,7 +150,7 @@ fn client(command: &str, home: &Path) -> Command {
 /// Found 5: one bad or endless job kept the client from all its other answers. Found 9: a server
 /// that always says `running` was asked 14 thousand times a second.
 #[test]
-fn found_5_and_9_an_endless_job_delays_no_other_and_is_not_asked_for_all_the_time() {
+fn found_5_and_9_endless_jobs_delay_no_others() {
     let scratch = Scratch::new("endless");
     let owner = Owner::new(&scratch.path("client"), &["0.5", "0.25", "-1"]);
     let states = [
@@ -179,7 +179,7 @@ fn found_5_and_9_an_endless_job_delays_no_other_and_is_not_asked_for_all_the_tim
 /// The deletion of a job was asked for once: a server that was killed then kept the answer, and the
 /// client forgot the job.
 #[test]
-fn a_job_is_deleted_at_a_server_that_was_away_or_stays_at_both() {
+fn jobs_are_deleted_on_both_sides_or_on_neither() {
     let scratch = Scratch::new("deletion");
     let owner = Owner::new(&scratch.path("client"), &["0.5", "0.25"]);
     let states: Vec<Value> = (0..2).map(|job| owner.status(job, "done", Value::Null)).collect();
@@ -211,7 +211,7 @@ fn a_job_is_deleted_at_a_server_that_was_away_or_stays_at_both() {
 
 /// One result that broke off was asked for until the end, before any other.
 #[test]
-fn results_that_break_off_or_stall_are_tried_again_after_the_others() {
+fn broken_or_stalled_results_are_retried_last() {
     let scratch = Scratch::new("stall");
     let owner = Owner::new(&scratch.path("client"), &["0.5", "0.25", "-1"]);
     let states: Vec<Value> = (0..3).map(|job| owner.status(job, "done", Value::Null)).collect();
@@ -251,7 +251,7 @@ fn a_list_without_an_end_is_read_up_to_a_bound() {
 
 /// Found 5: a disk without room ended in a livelock.
 #[test]
-fn found_5_an_answer_that_cannot_be_kept_is_named_and_the_others_come() {
+fn found_5_unkept_answers_are_named_and_others_come() {
     let scratch = Scratch::new("no-room");
     let owner = Owner::new(&scratch.path("client"), &["0.5", "0.25"]);
     let states = [owner.status(0, "done", Value::Null), owner.status(1, "done", Value::Null)];
@@ -317,7 +317,7 @@ fn found_6_no_terminal_obeys_a_peer() {
 
 /// Found 7: answers that a malicious server chooses decrypt to embeddings of the secret key.
 #[test]
-fn found_7_values_come_with_a_warning_and_are_shared_with_flooding_alone() {
+fn found_7_values_warn_and_are_shared_with_flooding() {
     let scratch = Scratch::new("share");
     let owner = Owner::new(&scratch.path("client"), &["0.5,0.25"]);
     let path = owner.home.join("shared").join(format!("{}.result", owner.jobs[0]));
@@ -378,7 +378,7 @@ fn found_7_values_come_with_a_warning_and_are_shared_with_flooding_alone() {
 
 /// Found 9: downloads of up to a gigabyte, and answers that could be swapped.
 #[test]
-fn found_9_answers_are_as_long_as_they_may_be_and_belong_to_their_job() {
+fn found_9_answers_are_bounded_and_tied_to_their_job() {
     let scratch = Scratch::new("swapped");
     let owner = Owner::new(&scratch.path("client"), &["0.5", "0.25", "1"]);
     let other = Owner::new(&scratch.path("other"), &["0.5"]);

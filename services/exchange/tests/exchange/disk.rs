@@ -25,7 +25,7 @@ fn leave_job(store: &Store, ours: &Setting, salt: &str, number: u64, tries: u32)
 }
 
 #[test]
-fn jobs_on_disk_are_run_after_a_restart_but_not_for_ever() {
+fn stored_jobs_run_after_restarts_but_not_for_ever() {
     let (_scratch, data, server, ours) = serving("restart", &[]);
     let address = server.kill();
 
@@ -51,10 +51,10 @@ fn jobs_on_disk_are_run_after_a_restart_but_not_for_ever() {
     assert_eq!(ours.peer.send("GET", &place, b"").status, 200);
 }
 
-/// A server was killed between the deletion of a job that a worker had and the worker's next look at
-/// it: the job came back, and so did its answer.
+/// A server was killed between the deletion of a job that a worker had and the worker's next look
+/// at it: the job came back, and so did its answer.
 #[test]
-fn a_deleted_job_leaves_nothing_whatever_its_worker_writes_before_a_crash() {
+fn deleted_jobs_leave_nothing_even_after_a_crash() {
     let scratch = Scratch::new("deletion");
     let data = scratch.path("data");
     let owner = client(1);
@@ -107,7 +107,7 @@ fn a_deleted_job_leaves_nothing_whatever_its_worker_writes_before_a_crash() {
 
 /// As the test above, with a server that is killed.
 #[test]
-fn a_job_that_is_deleted_while_it_runs_does_not_come_back() {
+fn jobs_deleted_while_running_do_not_come_back() {
     let scratch = Scratch::new("deleted");
     let data = scratch.path("data");
     let mut server = Server::start(&data, None, &[]);
@@ -190,7 +190,7 @@ fn only_attempts_that_a_crash_ended_are_counted() {
 /// Attempts whose outcome the disk refused counted as crashes: a disk that was full for a minute
 /// ended every job.
 #[test]
-fn a_disk_that_refuses_costs_no_job_however_long_and_whatever_kills_the_server() {
+fn refusing_disks_and_killed_servers_cost_no_job() {
     let scratch = Scratch::new("refusing");
     let data = scratch.path("data");
     let mut server = Server::start(&data, None, &[]);
@@ -294,7 +294,7 @@ fn files_of_unreadable_records_stay() {
 /// sends a signal that ends a process which does not expect it.
 #[cfg(unix)]
 #[test]
-fn a_full_disk_is_a_refusal_and_costs_nothing_that_is_there() {
+fn full_disks_refuse_and_cost_nothing_stored() {
     let (_scratch, data, server, ours) = serving("full", &[]);
     ours.submit("a", "mean");
     assert_eq!(ours.wait("a").state, State::Done);

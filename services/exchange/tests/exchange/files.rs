@@ -111,7 +111,7 @@ fn evaluation_names_what_it_cannot_write_and_goes_on() {
 
 /// Values were cut at 1000 characters and their answer deleted, also if nobody could read them.
 #[test]
-fn an_answer_is_forgotten_only_once_its_values_are_out_in_full() {
+fn answers_are_kept_until_all_their_values_are_out() {
     let scratch = Scratch::new("in-full");
     let home = scratch.path("client");
     let keys = ["--preset", "toy-insecure", "--programs", "square-plus", "--count", "120"];
@@ -312,7 +312,7 @@ fn what_did_not_arrive_is_sent_again() {
 }
 
 #[test]
-fn a_client_hears_why_its_upload_is_refused_in_the_middle() {
+fn clients_hear_why_uploads_are_refused_midway() {
     let scratch = Scratch::new("middle");
     let home = scratch.path("client");
     report(client("keygen", &home).args(["--preset", "toy-insecure", "--programs", "sigmoid"]));

@@ -36,7 +36,7 @@ fn ended(n: u8) -> JobRecord {
 
 /// Guests with one finished job each filled all places for a week.
 #[test]
-fn found_1_guests_whose_jobs_have_ended_give_way_by_address() {
+fn found_1_guests_with_ended_jobs_give_way_by_address() {
     let board = four(&["--guest-seconds", "0"]);
     assert_eq!([admit(&board, 1, 1), admit(&board, 2, 1)], [Ok(None), Ok(None)]);
     board.add_job(client(1), ended(1));
@@ -92,7 +92,7 @@ fn waiting_jobs_of_the_revoked_do_not_run() {
 
 /// Guests had no limit together, and what was promised to revoked clients was nobody's.
 #[test]
-fn guests_have_a_part_of_the_storage_and_an_address_its_share() {
+fn guests_and_addresses_have_shares_of_the_storage() {
     let flags = ["--storage", "1M", "--guest-storage", "80K"];
     let board = board(2, &flags);
     let upload = |n: u8, from: u8, bytes: u64| -> Result<Held, Refusal> {
@@ -152,7 +152,7 @@ fn checks_are_fair_to_clients_and_to_networks() {
 
 /// The first upload of somebody was displaced by age, whoever had more connections.
 #[test]
-fn a_first_upload_outlasts_connections_of_addresses_with_more() {
+fn first_uploads_outlast_busier_addresses() {
     let places = Places::new(4, 3, 2);
     let (upload, _) = places.admit(address(1)).unwrap();
     let _busy = Busy::begin(upload.clone());
@@ -185,7 +185,7 @@ fn found_1_a_guest_with_an_old_answer_makes_room() {
 
 /// Guests with keys held all places of their address, and of the server.
 #[test]
-fn guests_make_room_and_the_invited_keep_their_connections() {
+fn guests_make_room_and_invited_keep_connections() {
     let places = Places::new(4, 2, 2);
     let admit = |n| places.admit(address(n));
     let [(invited, _), (guest, _), (busy, _)] = [1, 1, 2].map(|n| admit(n).unwrap());

@@ -355,8 +355,9 @@ fn storage_and_memory_are_limited() {
     assert_eq!(ours.peer.send("PUT", &path, &ours.input).refused(), "too_large");
 }
 
+/// A program is stopped when its time is up.
 #[test]
-fn look_ups_travel_too_and_every_program_is_stopped_when_its_time_is_up() {
+fn look_ups_travel_and_all_programs_stop_in_time() {
     let scratch = Scratch::new("look-ups");
     let (data, home) = (scratch.path("data"), scratch.path("client"));
     let mut server = Server::start(&data, None, &["--job-seconds", "0"]);
@@ -405,7 +406,7 @@ fn keys_stay_while_a_job_for_them_arrives() {
 }
 
 #[test]
-fn uploads_are_exactly_what_they_say_and_come_at_a_pace() {
+fn uploads_are_exactly_as_stated_and_keep_a_pace() {
     let scratch = Scratch::new("uploads");
     let server = Server::start(&scratch.path("data"), None, &["--body-seconds", "5"]);
     let ours = setting(&scratch.path("ours"), &server);
@@ -432,8 +433,9 @@ fn uploads_are_exactly_what_they_say_and_come_at_a_pace() {
     assert_eq!(read_answer(&mut stream).unwrap().refused(), "too_slow");
 }
 
+/// Also when their client is gone.
 #[test]
-fn a_request_counts_until_its_check_has_ended_also_when_its_client_is_gone() {
+fn requests_count_until_their_check_has_ended() {
     let (scratch, data, _server, ours) = serving("gone", &["--client-requests", "1"]);
     let keys = fs::read(scratch.path("ours").join("shared").join("keys")).unwrap();
     let path = format!("/v1/keys/{}", ours.keys);
@@ -461,8 +463,9 @@ fn a_request_counts_until_its_check_has_ended_also_when_its_client_is_gone() {
     panic!("no upload was ever checked");
 }
 
+/// Before these are read.
 #[test]
-fn parameters_that_expand_are_refused_before_their_keys_are_read() {
+fn expanding_parameters_are_refused_before_their_keys() {
     let scratch = Scratch::new("rank");
     let server = Server::start(&scratch.path("data"), None, &[]);
     let ours = setting(&scratch.path("ours"), &server);

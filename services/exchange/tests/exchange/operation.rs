@@ -250,7 +250,7 @@ fn what_is_promised_to_the_invited_stays_free() {
 }
 
 #[test]
-fn health_and_counts_are_told_and_logs_are_lines_of_json() {
+fn health_and_counts_are_told_and_logs_are_json_lines() {
     let scratch = Scratch::new("metrics");
     let server = Server::start(&scratch.path("data"), None, &["--log", "info"]);
     let ours = setting(&scratch.path("ours"), &server);
@@ -365,7 +365,7 @@ fn the_operator_is_heard_after_too_many_open_files() {
 }
 
 #[test]
-fn a_server_that_is_told_to_stop_finishes_or_puts_back_its_jobs() {
+fn stopped_servers_finish_or_put_back_their_jobs() {
     let scratch = Scratch::new("stop");
     let data = scratch.path("data");
     let server = Server::start(&data, None, &["--stop-seconds", "0", "--running-jobs", "1"]);
@@ -399,7 +399,7 @@ fn a_server_that_is_told_to_stop_finishes_or_puts_back_its_jobs() {
 }
 
 #[test]
-fn connections_are_encrypted_and_plain_http_stays_at_home() {
+fn connections_are_encrypted_and_plain_http_is_local() {
     let scratch = Scratch::new("tls");
     let made = rcgen::generate_simple_self_signed(["localhost".to_string()]).unwrap();
     let (certificate, key) = (scratch.path("cert.pem"), scratch.path("key.pem"));

@@ -122,7 +122,7 @@ fn the_predicted_work_follows_the_parameters() {
 }
 
 #[test]
-fn vectors_of_providers_have_the_noise_of_public_key_encryption() {
+fn provided_vectors_have_public_key_noise() {
     use bellerophon_exchange::programs::Program;
     let params = Params::preset(Preset::ToyInsecure).unwrap();
     let owner = ClientKey::generate(&params).unwrap();
@@ -204,7 +204,7 @@ fn a_name_comes_back_only_when_its_files_are_gone() {
 }
 
 #[test]
-fn what_the_disk_has_refused_waits_and_holds_up_nobody() {
+fn jobs_refused_by_the_disk_wait_and_delay_nobody() {
     let board = board(2, &[]);
     (1..=2).for_each(|n| board.add_job(client(1), record(n, 1)));
     let taken = board.take().unwrap();
@@ -262,7 +262,7 @@ fn found_2_places_for_connections_are_shared() {
 
 /// The check of an upload waited without an end for memory that jobs held.
 #[test]
-fn memory_that_is_in_use_is_waited_for_only_as_long_as_the_caller_is_patient() {
+fn waits_for_memory_end_with_the_callers_patience() {
     let cache: Cache<u8, u8> = Cache::new(10);
     let get = |name, patient: bool| {
         cache.get(name, 6, || patient, || Ok::<_, Refusal>(name)).map_err(|refusal| refusal.code)
@@ -428,8 +428,9 @@ async fn connection(span: Duration) -> (Prompt<tokio::net::TcpStream>, TcpStream
     (Prompt::new(listener.accept().await.unwrap().0, span), other)
 }
 
+/// Stalled: the other side does not take its answer.
 #[test]
-fn a_connection_that_does_not_take_its_answer_is_let_go_and_a_slow_one_is_kept() {
+fn stalled_connections_end_and_slow_ones_are_kept() {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     runtime.worker_threads(1).enable_all().build().unwrap().block_on(async {
         let (mut stream, _other) = connection(Duration::from_millis(50)).await;

@@ -1,4 +1,5 @@
-//! Backup, restore and upgrade; databases that are lost, older than the files, or of a newer server.
+//! Backup, restore and upgrade; databases that are lost, older than the files, or of a newer
+//! server.
 
 use std::fs;
 use std::io::Write;
@@ -101,7 +102,7 @@ fn a_lost_database_revives_nobody() {
 
 /// An older database names a job by a name that has another job's files since. They were removed.
 #[test]
-fn files_of_a_later_job_of_the_same_name_are_moved_aside() {
+fn files_of_later_jobs_of_one_name_are_moved_aside() {
     let scratch = Scratch::new("same-name");
     let data = scratch.path("data");
     let owner = client(1);
@@ -141,7 +142,7 @@ fn files_of_a_later_job_of_the_same_name_are_moved_aside() {
 
 /// A server with an older database removed what it does not name, without a word.
 #[test]
-fn files_that_are_newer_than_the_database_are_moved_aside() {
+fn files_newer_than_the_database_are_moved_aside() {
     let (scratch, data, server, ours) = serving("older-database", &[]);
     let (database, older) = (data.join("exchange.redb"), scratch.path("older"));
     let address = server.address().to_string();

@@ -159,8 +159,8 @@ impl ExecutionPlan for Remote {
     }
 }
 
-/// The engine passes on what the connection to the scheduler says, without its name. Errors of a job
-/// and of executors begin otherwise.
+/// The engine passes on what the connection to the scheduler says, without its name. Errors of a
+/// job and of executors begin otherwise.
 fn named(error: DataFusionError, scheduler: &str) -> DataFusionError {
     let DataFusionError::Execution(text) = &error else { return error };
     let is_connection = text.starts_with("tonic::transport::Error");

@@ -51,8 +51,8 @@ pub struct ExecutorOptions {
     #[arg(long, value_name = "NAME", default_value = "localhost")]
     pub host: String,
 
-    /// Store of keys and parameters: a folder, or the URL of an object store. Credentials of S3 come
-    /// from the environment (AWS_*)
+    /// Store of keys and parameters: a folder, or the URL of an object store. Credentials of S3
+    /// come from the environment (AWS_*)
     #[arg(long, value_name = "DIR|URL")]
     pub store: String,
 
@@ -70,7 +70,12 @@ pub struct ExecutorOptions {
     pub roots: Vec<String>,
 
     /// Tasks at a time; the vectors of every task run in parallel anyway
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u16).range(1..)
+    )]
     pub tasks: u16,
 
     /// Threads for vectors; 0 for as many as the machine has
@@ -124,8 +129,8 @@ impl ExecutorOptions {
     ///
     /// # Errors
     /// Files of certificates that cannot be read, addresses beyond this machine without them, roots
-    /// that are not there, an address that is in use, a scheduler that does not answer, those of the
-    /// engine.
+    /// that are not there, an address that is in use, a scheduler that does not answer, those of
+    /// the engine.
     pub async fn serve(self, node: Arc<Node>) -> Result<()> {
         let tls = self.tls.read()?;
         let roots = Roots::new(&self.roots)?;

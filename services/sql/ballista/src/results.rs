@@ -5,12 +5,12 @@
 //! places: rows twice, or a place on the dead executor. This service answers for the scheduler, and
 //! names the last place of each partition alone.
 //!
-//! No last place is on an executor that the scheduler lost before the query ended: such an executor's
-//! tasks of a running stage run again, and their results are noted behind it. The last stage has one
-//! file for each partition.
+//! No last place is on an executor that the scheduler lost before the query ended: such an
+//! executor's tasks of a running stage run again, and their results are noted behind it. The last
+//! stage has one file for each partition.
 //!
-//! The service takes logical plans alone, whose files the scheduler checks: physical ones would list
-//! and read files before it sees them.
+//! The service takes logical plans alone, whose files the scheduler checks: physical ones would
+//! list and read files before it sees them.
 
 use std::{collections::HashSet, pin::Pin};
 
@@ -80,8 +80,8 @@ macro_rules! service {
             ) -> Result<Response<Self::ExecuteQueryPushStream>, Status> {
                 check_query(&request)?;
                 let answer = self.0.execute_query_push(request).await?;
-                Ok(answer.map(|stream| {
-                    stream.map(|status| status.map(corrected)).boxed() as Self::ExecuteQueryPushStream
+                Ok(answer.map(|stream| -> Self::ExecuteQueryPushStream {
+                    stream.map(|status| status.map(corrected)).boxed()
                 }))
             }
 

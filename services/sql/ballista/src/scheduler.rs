@@ -48,7 +48,12 @@ pub struct SchedulerOptions {
 
     /// Seconds without a sign of life after which an executor is dead and its tasks run elsewhere.
     /// Executors ask for work every 5 seconds at least
-    #[arg(long, value_name = "S", default_value_t = 20, value_parser = clap::value_parser!(u64).range(6..))]
+    #[arg(
+        long,
+        value_name = "S",
+        default_value_t = 20,
+        value_parser = clap::value_parser!(u64).range(6..)
+    )]
     pub executor_timeout: u64,
 
     /// Seconds without any executor after which running queries fail
@@ -74,8 +79,8 @@ impl SchedulerOptions {
         let tls = self.tls.read()?;
         check_plaintext(&self.bind.ip().to_string(), tls.is_some(), self.tls.plaintext)?;
         let roots = Arc::new(Roots::new(&self.roots)?);
-        // Step 1: sessions that know the functions. They compute nothing here: every call of a query
-        // has the description of its result.
+        // Step 1: sessions that know the functions. They compute nothing here: every call of a
+        // query has the description of its result.
         let node = Node::new(
             Arc::new(InMemory::new()),
             NodeOptions { threads: 1, memory: 0, ..NodeOptions::new(&self.work) },

@@ -1,5 +1,5 @@
-//! The stages of queries on an executor: their settings and files are checked before they start, and
-//! their errors are sentences.
+//! The stages of queries on an executor: their settings and files are checked before they start,
+//! and their errors are sentences.
 
 use std::{fmt, sync::Arc};
 

@@ -144,7 +144,8 @@ struct EncryptedSql<'a> {
 fn main() -> ExitCode {
     let defaults = Defaults { presets: &[PRESET], threads: None };
     program::run(defaults, |arguments: &Arguments| {
-        // CPU seconds are those of the threads that exist: none ends in the middle of a measurement.
+        // CPU seconds are those of the threads that exist: none ends in the middle of a
+        // measurement.
         let mut runtime = tokio::runtime::Builder::new_multi_thread();
         let runtime = runtime.enable_all().thread_keep_alive(Duration::MAX).build();
         let runtime = runtime.map_err(Failure::run)?;

@@ -19,8 +19,8 @@ impl AnalyzerRule for EncryptedColumns {
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> EngineResult<LogicalPlan> {
         // Step 1: the functions of the engine, which named ours while the query was planned.
         let plan = guide::unguided(plan)?;
-        // Step 2: what would compare ciphertexts, count vectors or state the range of another mean is
-        // refused or rewritten.
+        // Step 2: what would compare ciphertexts, count vectors or state the range of another mean
+        // is refused or rewritten.
         comparison::check(&plan)?;
         means::check(&plan)?;
         let plan = rows::counted(plan, &self.0)?;

@@ -2,8 +2,9 @@
 
 use std::num::NonZeroUsize;
 
-use bellerophon::ckks::{
-    Bounds, CiphertextMeta, CkksOps, ComposedOps, Interval, Result, polynomial::Monomial,
+use bellerophon::{
+    circuits::{CircuitOps, polynomial::Monomial},
+    ckks::{Bounds, CiphertextMeta, CkksOps, ComposedOps, Interval, Result},
 };
 
 /// A function of vectors that consists of operations on slots.

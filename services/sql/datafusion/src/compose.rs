@@ -80,14 +80,14 @@ impl Functions {
         /// The same values with a standard deviation of the error that the caller promises, where
         /// the library bounds it by a larger one.
         fn assume_error(x: Expr, error: f64) = AssumeError;
-        /// The result in the form in which it leaves the server: with this range only, at the lowest
-        /// level that holds it.
+        /// The result in the form in which it leaves the server: with this range only, at the
+        /// lowest level that holds it.
         fn publish(x: Expr, lo: f64, hi: f64) = Publish;
         /// The same at a declared level, for a result that is an operand again.
         fn publish_at(x: Expr, lo: f64, hi: f64, level: i64) = Publish;
         /// The same values with this range, whatever a narrower one they state, and with the noise,
-        /// rounded up, and the level that their description has: an input of a client as a server with
-        /// secret constants takes it.
+        /// rounded up, and the level that their description has: an input of a client as a server
+        /// with secret constants takes it.
         fn admit(x: Expr, lo: f64, hi: f64) = Admit;
         /// The number of values.
         fn count(x: Expr) = Count;

@@ -33,8 +33,8 @@ pub enum Values {
 /// Decrypts the batches of a result into one: columns of bytes become columns of numbers.
 ///
 /// # Errors
-/// [`Error::Column`] for a column of bytes that is no encrypted or LWE vector of this client, and for
-/// vectors of one row with unequal numbers of values.
+/// [`Error::Column`] for a column of bytes that is no encrypted or LWE vector of this client, and
+/// for vectors of one row with unequal numbers of values.
 pub fn decrypt(client: &ClientKey, batches: &[RecordBatch], values: Values) -> Result<RecordBatch> {
     let Some(first) = batches.first() else {
         return Ok(RecordBatch::new_empty(Arc::new(Schema::empty())));

@@ -4,7 +4,7 @@ use std::{f64::consts::PI, sync::Arc};
 
 use bellerophon::{
     MapFunction,
-    ckks::approx::{Ellipse, Function},
+    circuits::approx::{Ellipse, Function},
 };
 use datafusion::{
     arrow::{

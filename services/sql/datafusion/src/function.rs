@@ -88,8 +88,8 @@ impl Function {
             Self::Pack => (PACK, &[Vector]),
             // The sum of all values, divided by their number.
             Self::Mean => ("he_mean_of", &[Vector, Integers]),
-            // The vectors of a table, if their column describes them; with a range, those of anybody
-            // in the declaration of the query.
+            // The vectors of a table, if their column describes them; with a range, those of
+            // anybody in the declaration of the query.
             Self::Admit => (ADMIT, &[Vector, Number, Number]),
         }
     }

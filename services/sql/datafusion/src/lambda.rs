@@ -1,7 +1,7 @@
 //! Lambdas in SQL: `he_map(v, x -> 1 / (1 + exp(-x)), -8, 8)`.
 //!
-//! The planner of the engine takes lambdas as arguments of its functions of lists alone. A lambda of
-//! `he_map` therefore becomes the text of its expression before the query is planned.
+//! The planner of the engine takes lambdas as arguments of its functions of lists alone. A lambda
+//! of `he_map` therefore becomes the text of its expression before the query is planned.
 
 use std::ops::ControlFlow;
 

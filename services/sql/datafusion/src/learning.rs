@@ -59,9 +59,9 @@ const ERROR: f64 = 1.0 / 4096.0;
 /// `state` has a vector for each coordinate of each centre, centre by centre, with the coordinate
 /// in every slot and within the range of its feature. `features` are the columns with their
 /// declared ranges, and `rows` is the number of rows of the table: bounds follow from these alone.
-/// Clusters smaller than a quarter of the mean size count as that large. The coordinates of an empty
-/// cluster are zero, so ranges should contain zero. A row that is as far from one centre as from
-/// another may count for either, or for none.
+/// Clusters smaller than a quarter of the mean size count as that large. The coordinates of an
+/// empty cluster are zero, so ranges should contain zero. A row that is as far from one centre as
+/// from another may count for either, or for none.
 ///
 /// Needs look-ups, products and sums. Look-ups return levels, so the number of iterations has no
 /// limit: they must return five, of which an iteration takes three, and a look-up two.

@@ -116,8 +116,8 @@ impl Lookup {
     }
 }
 
-/// Bytes of the keys of a client, at most: polynomials for each stage of packing and each digit, and
-/// the two of a public key.
+/// Bytes of the keys of a client, at most: polynomials for each stage of packing and each digit,
+/// and the two of a public key.
 fn most_keys(params: &bfv::Params) -> u64 {
     let (degree, limbs) = (params.degree() as u64, params.ring().moduli().count() as u64);
     let polys = u64::from(degree.ilog2()) * DIGITS + 2;

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use bellerophon::{
     Accuracy, CostModel, Engine, MapFunction, MapRequest, Prediction, Result,
+    circuits::approx,
     ckks::{
-        Bounds, CkksOps, Interval, Metadata, approx,
+        Bounds, CkksOps, Interval, Metadata,
         simulator::{SimCiphertext, Simulator},
     },
 };
@@ -88,8 +89,8 @@ impl MapCall {
         Err(Error::plan("he_map", reason))
     }
 
-    /// The request to the library's planner. Its prices and its threads are fixed: all executors take
-    /// the same engine.
+    /// The request to the library's planner. Its prices and its threads are fixed: all executors
+    /// take the same engine.
     pub(crate) fn request(&self) -> MapRequest<'static> {
         let domain = self.lo..=self.hi;
         let request = match self.mapped.clone() {

@@ -1,5 +1,5 @@
-//! Queries that count rows. A row of a table with encrypted columns is a vector of rows of the table
-//! in the clear, so an engine that counts its rows gives a wrong number without an error.
+//! Queries that count rows. A row of a table with encrypted columns is a vector of rows of the
+//! table in the clear, so an engine that counts its rows gives a wrong number without an error.
 
 use datafusion::{
     arrow::datatypes::{DataType, Field},
@@ -37,8 +37,8 @@ const INSENSITIVE: [&str; 11] = [
     "grouping",
 ];
 
-/// The plan with counts of rows of the table in the clear in place of counts of vectors. What counts
-/// vectors otherwise is refused, with what serves.
+/// The plan with counts of rows of the table in the clear in place of counts of vectors. What
+/// counts vectors otherwise is refused, with what serves.
 pub(crate) fn counted(plan: LogicalPlan, functions: &Functions) -> EngineResult<LogicalPlan> {
     let counted = plan.transform_up_with_subqueries(|node| match node {
         LogicalPlan::Aggregate(groups) if origins(&groups.input) > 0 => {

@@ -8,7 +8,8 @@ use std::{
 
 use bellerophon::{
     Declaration,
-    ckks::{self, Metadata, polynomial::Monomial},
+    circuits::polynomial::Monomial,
+    ckks::{self, Metadata},
     format,
 };
 use datafusion::{

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bellerophon::{
     Ciphertext, Declaration, ErrorKind, Evaluator,
-    ckks::{self, CkksOps},
+    ckks::{self, CkksOps, Vectors},
     lwe::LweVec,
 };
 
@@ -20,7 +20,7 @@ pub(crate) enum Server {
 impl Server {
     pub(crate) fn slots(&self) -> &ckks::Evaluator {
         match self {
-            Self::Keys(_, evaluator) => evaluator,
+            Self::Keys(_, evaluator) => evaluator.arithmetic(),
             Self::NoKeys(evaluator) => evaluator,
         }
     }

@@ -6,6 +6,7 @@
 
 use bellerophon::{
     Params,
+    circuits::bootstrap::SimulatorExt,
     ckks::{
         CiphertextMeta, CkksOps, Metadata,
         simulator::{SimCiphertext, Simulator},

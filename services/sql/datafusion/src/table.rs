@@ -6,8 +6,8 @@
 //! clear. **The groups, their sizes, the declared ranges and the owner's identity are public.**
 //!
 //! A column that may have missing values ([`EncryptedColumn::nullable`]) is written as two, `name`
-//! and the mask `name_present`: 0 and 0 where a value is missing, the value and 1 elsewhere. Both are
-//! encrypted, so a server does not learn which values are missing, or how many.
+//! and the mask `name_present`: 0 and 0 where a value is missing, the value and 1 elsewhere. Both
+//! are encrypted, so a server does not learn which values are missing, or how many.
 
 use std::{
     collections::BTreeMap,
@@ -190,9 +190,9 @@ impl<'k, W: Write + Send> TableWriter<'k, W> {
     /// Encrypts the rows of a batch. Vectors that are full go to the file.
     ///
     /// # Errors
-    /// [`Error::Column`] for a column that is not there, or a value that is not a number, outside the
-    /// declared range, or missing where the column is not nullable, with its row; the value itself
-    /// is not repeated.
+    /// [`Error::Column`] for a column that is not there, or a value that is not a number, outside
+    /// the declared range, or missing where the column is not nullable, with its row; the value
+    /// itself is not repeated.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<TableProgress> {
         let slots = self.author.params().ckks().max_slots();
         // Step 1: the columns as numbers, the groups as text.
@@ -267,8 +267,8 @@ impl<'k, W: Write + Send> TableWriter<'k, W> {
         csv: impl Read,
         mut progress: impl FnMut(TableProgress),
     ) -> Result<TableProgress> {
-        // Step 1: the names of the columns. All are text: `write` makes numbers of them, and repeats
-        // no value in its errors.
+        // Step 1: the names of the columns. All are text: `write` makes numbers of them, and
+        // repeats no value in its errors.
         let mut csv = BufReader::new(csv);
         let mut names = Vec::new();
         csv.read_until(b'\n', &mut names).map_err(DataFusionError::from)?;

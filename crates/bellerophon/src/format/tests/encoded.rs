@@ -1,11 +1,13 @@
 //! Objects in structs that `serde` writes and reads.
 
+use bellerophon_ckks::Published;
+use bellerophon_ring::ErrorKind;
 use bincode::config::standard;
 use bincode::serde::{decode_from_slice, encode_to_vec};
 use serde::{Deserialize, Serialize};
 
 use super::*;
-use crate::{ErrorKind, Published, error::refusal};
+use crate::error::refusal;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Request {
@@ -14,7 +16,7 @@ struct Request {
 }
 
 #[test]
-fn structs_with_objects_come_back_in_text_and_in_binary() {
+fn encoded_objects_come_back_in_text_and_binary() {
     let (params, client) = world(Preset::ToyInsecure, 1);
     let x = ciphertext(&client, 2);
     let values = Encoded::new(&params, &x).unwrap();

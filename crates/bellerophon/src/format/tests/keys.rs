@@ -2,14 +2,18 @@
 
 use std::{fs, io::Read, path::PathBuf};
 
-use bellerophon_ckks::{CkksOps, SeededCiphertext};
+use bellerophon_ckks::{Ciphertext, CkksOps, Published, SeededCiphertext};
+use bellerophon_lookup::{Bridge, planner::Engine};
 use bellerophon_mlwe::Security;
+use bellerophon_ring::ErrorKind;
 
 use super::{super::*, rng, world};
-use crate::{
-    Bridge, Ciphertext, ClientKey, Engine, ErrorKind, EvaluationKeys, Evaluator, Needs, Preset,
-    Published, error::refusal,
-};
+use crate::client::ClientKey;
+use crate::error::refusal;
+use crate::evaluator::Evaluator;
+use crate::keys::EvaluationKeys;
+use crate::needs::Needs;
+use crate::preset::Preset;
 
 fn written(keys: &EvaluationKeys) -> (Vec<u8>, ContentHash) {
     let mut bytes = Vec::new();
@@ -58,7 +62,7 @@ fn an_exchange_computes_what_one_program_would() {
 /// A header that states more than the parameters imply ends the download, whatever the caller
 /// allows.
 #[test]
-fn lengths_beyond_the_parameters_are_refused_at_the_header() {
+fn excessive_lengths_are_refused_at_the_header() {
     struct Endless<'b> {
         bytes: &'b [u8],
         read: usize,
@@ -151,7 +155,7 @@ fn key_sets_out_of_order_or_mixed_are_refused() {
 }
 
 #[test]
-fn keys_of_look_ups_come_back_on_every_engine_and_bridge() {
+fn look_up_keys_come_back_on_all_engines_and_bridges() {
     let (params, client) = world(Preset::ToyInsecure, 1);
     let x = super::ciphertext(&client, 2);
     let all = [

@@ -5,31 +5,32 @@ use std::ops::Range;
 use super::{
     Ifma, MAX_BITS, NEVER, arithmetic, every, is_lazy, lazy_headroom, weighted_sum, with_every,
 };
-use crate::{
-    Modulus, NttTable,
-    backend::{Blocks, RowKind, Target, WeightedRows, ntt_first_pass, ntt_sources},
-};
+use crate::backend::{Blocks, RowKind, Target, WeightedRows, ntt_first_pass, ntt_sources};
+use crate::modulus::Modulus;
+use crate::ntt::NttTable;
 
 /// Processes two primes at a time.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
 pub(in crate::backend) fn first_pass(
     targets: &mut [Target],
-    blocks: (Blocks, &Range<usize>),
+    blocks: Blocks,
+    steps: &Range<usize>,
     rows: RowKind,
 ) {
     let (pairs, rest) = targets.as_chunks_mut::<2>();
     for pair in pairs {
-        first_pass_of(pair, blocks, rows);
+        first_pass_of(pair, blocks, steps, rows);
     }
     for target in rest.as_chunks_mut::<1>().0 {
-        first_pass_of(target, blocks, rows);
+        first_pass_of(target, blocks, steps, rows);
     }
 }
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
 fn first_pass_of<const T: usize>(
     targets: &mut [Target; T],
-    blocks: (Blocks, &Range<usize>),
+    blocks: Blocks,
+    steps: &Range<usize>,
     rows: RowKind,
 ) {
     // Step 1: the arithmetic of every target.
@@ -47,23 +48,23 @@ fn first_pass_of<const T: usize>(
         RowKind::Several(bits) if !targets.iter().all(|target| fits(target.table, bits)) => {
             let kernel = |table: &_, out: &mut _, sum: WeightedRows| weighted_sum(table, out, sum);
             let source = ntt_sources::Reduced::new(targets, bits, kernel);
-            ntt_first_pass::first_pass(targets, blocks, source, stages);
+            ntt_first_pass::first_pass(targets, blocks, steps, source, stages);
         }
         RowKind::Several(bits) if bits.iter().any(|&bits| bits > MAX_BITS) => {
             let source = ntt_sources::Sum::<_, true, T, 4>::new(f, targets, bits);
-            ntt_first_pass::first_pass(targets, blocks, source, stages);
+            ntt_first_pass::first_pass(targets, blocks, steps, source, stages);
         }
         RowKind::Several(bits) => {
             let source = ntt_sources::Sum::<_, false, T, 4>::new(f, targets, bits);
-            ntt_first_pass::first_pass(targets, blocks, source, stages);
+            ntt_first_pass::first_pass(targets, blocks, steps, source, stages);
         }
         RowKind::One(p) if p > 1 << 52 => {
             let source = ntt_sources::Centered::<_, true, T>::new(f, targets, p);
-            ntt_first_pass::first_pass(targets, blocks, source, stages);
+            ntt_first_pass::first_pass(targets, blocks, steps, source, stages);
         }
         RowKind::One(p) => {
             let source = ntt_sources::Centered::<_, false, T>::new(f, targets, p);
-            ntt_first_pass::first_pass(targets, blocks, source, stages);
+            ntt_first_pass::first_pass(targets, blocks, steps, source, stages);
         }
     }
 }

@@ -9,14 +9,16 @@ pub(in crate::backend) use crate::backend::avx512::{
 
 use super::{Ifma, MAX_BITS, NEVER, every, is_lazy, with_every};
 use crate::backend::prime_sizes::IFMA_LAZY_BITS;
-use crate::{
-    DigitGadget, Modulus, MonomialTable, NttTable,
-    backend::{
-        Column, Part, Piece, Term, WeightedRows, avx512, cmux, ntt, pointwise, pointwise_words,
-        simd::Wide,
-    },
-    ntt::roots::RECORD,
+use crate::backend::simd::Wide;
+use crate::backend::{
+    Column, Part, Piece, QuotientTerms, Term, WeightedRows, avx512, cmux, ntt, pointwise,
+    pointwise_words,
 };
+use crate::gadget::DigitGadget;
+use crate::modulus::Modulus;
+use crate::monomial::MonomialTable;
+use crate::ntt::NttTable;
+use crate::ntt::roots::RECORD;
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
 pub(in crate::backend) fn forward_over_pieces(table: &NttTable, a: &mut [u64], done: u32) {
@@ -40,13 +42,14 @@ pub(in crate::backend) fn forward_piece(table: &NttTable, a: &mut [u64], piece: 
 pub(in crate::backend) fn inverse_piece(
     table: &NttTable,
     last: [[u64; 2]; 2],
-    from: (Option<&[u64]>, usize),
+    from: Option<&[u64]>,
+    index: usize,
     a: &mut [u64],
 ) {
     with_every!(table, EVERY => {
         // SAFETY: this function has the target features.
         let f = unsafe { Ifma::<EVERY>::new(table.modulus()) };
-        ntt::inverse_piece::<_, RECORD>(f, table, last, from, a);
+        ntt::inverse_piece::<_, RECORD>(f, table, last, from, index, a);
     });
 }
 
@@ -68,12 +71,12 @@ pub(in crate::backend) fn inverse_to_blocks(
     table: &NttTable,
     last: [[u64; 2]; 2],
     a: &mut [u64],
-    parts: &mut [&mut [u64]],
+    bursts: &mut [&mut [u64]],
 ) {
     with_every!(table, EVERY => {
         // SAFETY: this function has the target features.
         let f = unsafe { Ifma::<EVERY>::new(table.modulus()) };
-        ntt::inverse_to_blocks(f, table, last, a, parts);
+        ntt::inverse_to_blocks(f, table, last, a, bursts);
     });
 }
 
@@ -174,7 +177,7 @@ pub(in crate::backend) fn weighted_sum(table: &NttTable, out: &mut [u64], sum: W
 pub(in crate::backend) fn quotient(
     table: &NttTable,
     out: &mut [u64],
-    terms: (&[u64], &[u64], Option<&[u64]>),
+    terms: QuotientTerms,
     factors: [u64; 2],
 ) {
     // SAFETY: this function has the target features.
@@ -194,16 +197,17 @@ pub(in crate::backend) fn reduce_centered(table: &NttTable, out: &mut [u64], a: 
 pub(in crate::backend) fn add_scaled_difference(
     table: &NttTable,
     acc: &mut [u64],
-    rows: (&[u64], &[u64]),
+    a: &[u64],
+    b: &[u64],
     p: &Modulus,
     w: u64,
 ) {
     if p.bits() > MAX_BITS {
-        return avx512::add_scaled_difference(table, acc, rows, p, w);
+        return avx512::add_scaled_difference(table, acc, a, b, p, w);
     }
     // SAFETY: this function has the target features.
     let arithmetic = unsafe { arithmetic(table) };
-    pointwise_words::add_scaled_difference(arithmetic, table.modulus(), acc, rows, p, w);
+    pointwise_words::add_scaled_difference(arithmetic, table.modulus(), acc, a, b, p, w);
 }
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]

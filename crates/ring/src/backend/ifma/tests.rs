@@ -13,7 +13,7 @@ use crate::{
 /// As many stages as the longest transform has. Each moves a residue down and up by the largest
 /// step found among many factors, in the largest prime with headroom for it.
 #[test]
-fn lazy_residues_neither_become_negative_nor_too_large() {
+fn lazy_residues_stay_nonnegative_and_bounded() {
     let stages = *NttTable::LOG_DEGREES.end();
     let most = (1u64 << 52) / (4 + OFFSET + u64::from(stages));
     let q = prime_up_to(most);
@@ -44,7 +44,7 @@ fn move_as_far_as_possible(q: Modulus, stages: u32) {
     assert!(total > 2 * u64::from(stages - 1) * value);
     let starts = [0, 4 * value - 1];
     let rows = starts.map(|x| f.start_forward(f.wide().splat(x)));
-    compare_forward_stages(f, &q, (rows, [0, value - 1]), &products);
+    compare_forward_stages(f, &q, rows, [0, value - 1], &products);
 }
 
 /// The largest results of [`Arithmetic::continue_forward`], moved as far as three stages can move
@@ -72,13 +72,13 @@ fn move_three_times(q: Modulus) {
     let before = (1..=factor).map(|k| (k << 52).div_ceil(factor) - 1);
     for x in before.chain([0, value]) {
         let row = f.continue_forward(f.wide().splat(x));
-        compare_forward_stages(f, &q, ([row; 2], [q.reduce(x); 2]), &products);
+        compare_forward_stages(f, &q, [row; 2], [q.reduce(x); 2], &products);
     }
 }
 
 /// The largest rows that inverse stages can get, in the largest primes of each class.
 #[test]
-fn inverse_stages_neither_become_negative_nor_too_large() {
+fn inverse_stages_stay_nonnegative_and_bounded() {
     if Backend::Ifma.is_detected() {
         for most in [(1 << 52) / 33, 1 << 46, 1 << 40] {
             // SAFETY: the CPU has the instructions.
@@ -98,13 +98,13 @@ fn inverse_stages_neither_become_negative_nor_too_large() {
 fn compare_inverse<const EVERY: u32>(q: Modulus, hundredths: u64) {
     // SAFETY: this function has the target features.
     let f = unsafe { Ifma::<EVERY>::new(&q) };
-    let bounds = (hundredths * (q.value() / 100), (1 << 52) - 1);
-    compare_inverse_stages(f, &q, bounds, |x| f.finish_forward(x));
+    let top = hundredths * (q.value() / 100);
+    compare_inverse_stages(f, &q, top, (1 << 52) - 1, |x| f.finish_forward(x));
 }
 
 /// The smallest degrees have the headroom that inverse transforms need.
 #[test]
-fn short_transforms_are_lazy_up_to_the_room_of_inverse_ones() {
+fn short_transforms_leave_headroom_for_inverse_ones() {
     let order = 256;
     let most = (1u64 << 52) / 33;
     for (steps, lazy) in [(0..1 << 20, true), (-(1 << 20)..0, false)] {

@@ -13,8 +13,8 @@ fn blocks_of(rows: &[&[u64]]) -> (Vec<u64>, Layout) {
     let low = |values: &[u64], bytes: &mut [u8]| {
         bytes.iter_mut().zip(values).for_each(|(byte, &x)| *byte = quotient_of(x, rows.len()));
     };
-    for (row, parts) in rows.iter().zip(&mut layout.parts_of_rows(&mut data)) {
-        copy_to_parts(row, parts);
+    for (row, bursts) in rows.iter().zip(&mut layout.bursts_of_rows(&mut data)) {
+        copy_to_bursts(row, bursts);
     }
     if rows.len() > 1 {
         layout.write_quotients(low, &mut data);
@@ -74,7 +74,7 @@ impl<'a> Sums<'a> {
 
 /// Sums and residues of another prime, transformed in two parts.
 pub(super) fn compare_transforms_of_sums(degree: usize, q: Modulus, p: u32, seed: u64) {
-    let (scalar, others) = tables_of(degree, q);
+    let Tables { scalar, others } = tables_of(degree, q);
     // `q - 1` in Montgomery form.
     let most = q.neg(q.inv(q.reduce(1 << 52)).unwrap());
     let q = q.value();

@@ -1,7 +1,9 @@
-use super::*;
-use crate::testing::{gadget, p_residues, values};
-use crate::{Addend, GadgetKey, HybridGadget, KeyDecomposition, KeyRows, PackedPoly};
 use proptest::prelude::*;
+
+use super::*;
+use crate::gadget::{Addend, GadgetKey, HybridGadget, KeyDecomposition, KeyRows};
+use crate::packed_poly::PackedPoly;
+use crate::testing::{gadget, p_residues, values};
 
 /// The limbs of a polynomial that a lower level has.
 fn restricted(g: &HybridGadget, a: &Poly<Ntt>, from: usize, to: usize) -> Poly<Ntt> {
@@ -15,7 +17,7 @@ fn restricted(g: &HybridGadget, a: &Poly<Ntt>, from: usize, to: usize) -> Poly<N
 
 /// Digits as polynomials, multiplied, added, divided, added to and permuted one step after the
 /// other.
-fn check(g: &HybridGadget, components: usize, (limbs, stored): (usize, usize), seed: u64) {
+fn check(g: &HybridGadget, components: usize, limbs: usize, stored: usize, seed: u64) {
     let q = g.q().at_limbs(limbs);
     let inputs: Vec<_> = (0..components as u64).map(|i| values(&q, seed ^ i)).collect();
     let inputs: Vec<&Poly<Ntt>> = inputs.iter().collect();
@@ -102,21 +104,21 @@ proptest! {
         more in 0usize..3,
     ) {
         let g = gadget(16, &[(45, 3), (29, 3), (45, 2)], (50, special));
-        check(&g, components, (limbs, (limbs + more).min(8)), seed);
+        check(&g, components, limbs, (limbs + more).min(8), seed);
     }
 }
 
 #[test]
 fn streamed_products_at_larger_degrees() {
     // Digits in several groups, polynomials in several pieces, primes of every arithmetic.
-    check(&gadget(1 << 13, &[(60, 1), (40, 3), (55, 2)], (60, 1)), 1, (6, 6), 1);
-    check(&gadget(1 << 14, &[(50, 1), (45, 4)], (50, 2)), 1, (4, 5), 2);
-    check(&gadget(1 << 15, &[(50, 1), (45, 5)], (50, 1)), 1, (6, 6), 3);
-    check(&gadget(1 << 16, &[(50, 1), (45, 2)], (50, 2)), 1, (3, 3), 4);
+    check(&gadget(1 << 13, &[(60, 1), (40, 3), (55, 2)], (60, 1)), 1, 6, 6, 1);
+    check(&gadget(1 << 14, &[(50, 1), (45, 4)], (50, 2)), 1, 4, 5, 2);
+    check(&gadget(1 << 15, &[(50, 1), (45, 5)], (50, 1)), 1, 6, 6, 3);
+    check(&gadget(1 << 16, &[(50, 1), (45, 2)], (50, 2)), 1, 3, 3, 4);
     // Wide digits: many limbs are computed together, some are left over, in several groups.
     let wide = gadget(1 << 14, &[(40, 20)], (49, 6));
     assert!(wide.primes(0, 20).len() >= par::WIDE);
-    check(&wide, 4, (20, 20), 5);
+    check(&wide, 4, 20, 20, 5);
 }
 
 #[test]

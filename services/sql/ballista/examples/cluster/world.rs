@@ -157,8 +157,8 @@ pub async fn remote(
 }
 
 /// A hash of a result: of its polynomials, its scale, and its number of values. Its estimate of the
-/// noise and its range are left out: they are sums of floating-point numbers, whose last bits depend
-/// on their order.
+/// noise and its range are left out: they are sums of floating-point numbers, whose last bits
+/// depend on their order.
 pub fn bits(params: &Params, bytes: &[u8]) -> Result<Hash, Failure> {
     let x: Ciphertext = format::from_bytes(params, bytes).map_err(Failure::run)?;
     let polys = std::iter::once(x.lattice().b()).chain(x.lattice().masks());

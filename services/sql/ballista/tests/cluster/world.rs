@@ -26,8 +26,8 @@ use datafusion::{
 };
 use tempfile::TempDir;
 
-/// Rows of the table: five vectors of the group `a` and two of the group `b`. The last vector of each
-/// group is not full.
+/// Rows of the table: five vectors of the group `a` and two of the group `b`. The last vector of
+/// each group is not full.
 pub const ROWS: usize = 6000;
 
 /// A client with a table and keys in the store of a folder.

@@ -10,7 +10,8 @@ use std::{
 
 use bellerophon::{
     Ciphertext,
-    ckks::{SeededCiphertext, approx::Known, polynomial::Monomial},
+    circuits::{approx::Known, polynomial::Monomial},
+    ckks::SeededCiphertext,
     format,
     prelude::*,
 };

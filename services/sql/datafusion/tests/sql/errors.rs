@@ -207,7 +207,7 @@ async fn arguments_are_checked_when_a_query_is_planned() {
 }
 
 #[test]
-fn tables_that_do_not_fit_their_declaration_are_refused() {
+fn tables_unlike_their_declaration_are_refused() {
     let world = World::new();
     let batch = |values: Vec<Option<f64>>| {
         let values: ArrayRef = Arc::new(Float64Array::from(values));

@@ -38,8 +38,8 @@ async fn explain_shows_levels_errors_and_seconds() {
     let expected: f64 = world.x.iter().zip(&world.y).map(|(x, y)| x * y).sum();
     let error = (world.client.decrypt(&x).unwrap()[0] - expected).abs();
     assert!(error < 6.0 * last.error, "{error} {}", last.error);
-    // Three vectors were added, whose errors are independent. The plan allows six, of errors that it
-    // cannot tell to be independent: 6 / sqrt(3) = 3.46 times the deviation.
+    // Three vectors were added, whose errors are independent. The plan allows six, of errors that
+    // it cannot tell to be independent: 6 / sqrt(3) = 3.46 times the deviation.
     assert!(
         last.error < 4.0 * x.metadata().noise() && x.metadata().noise() <= last.error * 1.01,
         "{}",

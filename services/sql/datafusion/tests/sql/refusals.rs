@@ -191,8 +191,8 @@ async fn missing_vectors_give_missing_results() {
     close(&numbers(&found, "v"), &[variance], 1e-4);
     for condition in ["g = 'nobody'", "false", "x IS NULL"] {
         let sql = format!(
-            "SELECT he_sum(x) AS s, he_mean(x) AS m, he_variance(x) AS v, he_covariance(x, y) AS c, \
-             sum(he_count(x)) AS n FROM t WHERE {condition}"
+            "SELECT he_sum(x) AS s, he_mean(x) AS m, he_variance(x) AS v, \
+             he_covariance(x, y) AS c, sum(he_count(x)) AS n FROM t WHERE {condition}"
         );
         let batches = session.sql(&sql).await.unwrap().collect().await.unwrap();
         assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 1, "{condition}");

@@ -345,7 +345,7 @@ fn endless(
 }
 
 #[test]
-fn an_object_is_copied_no_further_than_its_header_allows() {
+fn objects_are_copied_no_further_than_headers_allow() {
     let world = World::new();
     let size = |name: Hash| {
         let path = world.folder.path().join("keys").join(name.to_string());

@@ -23,7 +23,8 @@ use crate::world::{World, close, numbers};
 /// Values of a vector.
 const COUNT: usize = 16;
 
-/// The declared range of squares: packing inverts the sine up to 0.127 of the width of the encoding.
+/// The declared range of squares: packing inverts the sine up to 0.127 of the width of the
+/// encoding.
 const SQUARES: std::ops::RangeInclusive<f64> = -0.05..=4.05;
 
 fn needs() -> Needs {

@@ -1,0 +1,154 @@
+//! Byte forms of functional bootstrapping: specifications, encrypted integers and paired vectors.
+
+use bellerophon_ring::{wire::List, wire_form};
+use serde::{Deserialize, Serialize};
+
+use super::kind;
+use crate::fbt::{FbtSpec, IntVec, PairedVec, SeededIntVec, SeededPairedVec};
+use bellerophon_ckks::wire::{CiphertextForm, SeededCiphertextForm};
+use bellerophon_ckks::{Ciphertext, Error, Interval, Params, Result, SeededCiphertext};
+
+/// The plain form of an [`FbtSpec`] without `encode_ahead`, which the reader chooses.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FbtForm {
+    slots: u32,
+    weight: u32,
+    log2_failure: f64,
+    degree: u32,
+    doublings: u32,
+    normalised: bool,
+    q0_bits: u32,
+    s2c: List<u32, { FbtSpec::MOST_TRANSFORM_LEVELS }>,
+    series: List<u32, { FbtSpec::MOST_SERIES_LEVELS }>,
+    exponential: List<u32, { FbtSpec::MOST_EXPONENTIAL_LEVELS }>,
+    c2s: List<u32, { FbtSpec::MOST_TRANSFORM_LEVELS }>,
+    babies: u32,
+}
+
+impl From<&FbtSpec> for FbtForm {
+    fn from(spec: &FbtSpec) -> Self {
+        Self {
+            slots: spec.slots as u32,
+            weight: spec.weight as u32,
+            log2_failure: spec.log2_failure,
+            degree: spec.degree as u32,
+            doublings: spec.doublings as u32,
+            normalised: spec.normalised,
+            q0_bits: spec.q0_bits,
+            s2c: List(spec.s2c.clone()),
+            series: List(spec.series.clone()),
+            exponential: List(spec.exponential.clone()),
+            c2s: List(spec.c2s.clone()),
+            babies: spec.babies as u32,
+        }
+    }
+}
+
+impl From<FbtForm> for FbtSpec {
+    fn from(form: FbtForm) -> Self {
+        Self {
+            slots: form.slots as usize,
+            weight: form.weight as usize,
+            log2_failure: form.log2_failure,
+            degree: form.degree as usize,
+            doublings: form.doublings as usize,
+            normalised: form.normalised,
+            q0_bits: form.q0_bits,
+            s2c: form.s2c.0,
+            series: form.series.0,
+            exponential: form.exponential.0,
+            c2s: form.c2s.0,
+            babies: form.babies as usize,
+            encode_ahead: false,
+        }
+    }
+}
+
+/// The plain form of a [`PairedVec`]: the range of its values, their number, and the ciphertext.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PairedForm<F> {
+    lo: f64,
+    hi: f64,
+    len: u32,
+    inner: F,
+}
+
+impl<F> PairedForm<F> {
+    fn new<C>(values: &PairedVec<C>, inner: F) -> Self {
+        let range = values.range();
+        Self { lo: range.lo(), hi: range.hi(), len: values.len() as u32, inner }
+    }
+
+    fn range(&self) -> Result<Interval> {
+        Interval::real(self.lo, self.hi)
+    }
+}
+
+wire_form! {
+    // For the server's own use only. Results leave a server as `Published<PairedVec>`.
+    for PairedVec: kind::PAIRED, "unpublished paired vector" as PairedForm<CiphertextForm<'a>>;
+    fn write(&self, params: &Params) {
+        Ok(PairedForm::new(self, self.inner().to_form(params)?))
+    }
+    fn read(params, form) {
+        // The ciphertext form checks the metadata; `of_shape` checks range and length against it.
+        let (range, len) = (form.range()?, form.len as usize);
+        let inner = Ciphertext::from_form(params, form.inner)?;
+        let meta = *inner.meta();
+        Self::of_shape(inner, &meta, range, len, params.max_slots())
+    }
+}
+
+wire_form! {
+    for SeededPairedVec: kind::SEEDED_PAIRED, "fresh paired vector"
+        as PairedForm<SeededCiphertextForm<'a>>;
+    fn write(&self, params: &Params) {
+        Ok(PairedForm::new(self, self.inner().to_form(params)?))
+    }
+    fn read(params, form) {
+        let (range, len) = (form.range()?, form.len as usize);
+        Self::seeded(SeededCiphertext::from_form(params, form.inner)?, range, len)
+    }
+}
+
+/// The plain form of an [`IntVec`]: the modulus, and the integers before reduction.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct IntegersForm<F> {
+    modulus: u32,
+    /// Whether they come from reals that no table has reduced.
+    of_reals: bool,
+    values: PairedForm<F>,
+}
+
+wire_form! {
+    // For the server's own use only. Results leave a server as `Published<IntVec>`.
+    for IntVec: kind::INTEGERS, "unpublished encrypted integers"
+        as IntegersForm<CiphertextForm<'a>>;
+    fn write(&self, params: &Params) {
+        let modulus = self.modulus() as u32;
+        let of_reals = self.is_of_reals();
+        Ok(IntegersForm { modulus, of_reals, values: self.values().to_form(params)? })
+    }
+    fn read(params, form) {
+        let values = PairedVec::from_form(params, form.values)?;
+        Self::of_values(values, form.modulus as usize, form.of_reals)
+    }
+}
+
+wire_form! {
+    /// The plain form of a [`SeededIntVec`]. The modulus determines its range.
+    pub struct SeededIntegersForm<'a> for SeededIntVec:
+        kind::SEEDED_INTEGERS, "fresh encrypted integers"
+    {
+        modulus: u32 = self.modulus() as u32,
+        len: u32 = self.len() as u32,
+        inner: SeededCiphertextForm<'a> = self.values().inner().to_form(params)?,
+    }
+    fn write(&self, params: &Params) {
+        // No range: the modulus determines it.
+    }
+    fn read(params, form) {
+        let inner = SeededCiphertext::from_form(params, form.inner)?;
+        Self::stated(inner, form.modulus as usize, form.len as usize)
+    }
+}

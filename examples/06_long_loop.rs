@@ -1,0 +1,27 @@
+//! Sixty products in a row, then a function.
+//!
+//! An evaluator with automatic bootstrapping runs a loop of any length. The loop states the range
+//! of its values, since the range that interval arithmetic derives grows by the error of every
+//! step. Toy parameters protect nothing; a comment names the preset of real programs.
+
+use bellerophon::prelude::*;
+
+fn main() -> bellerophon::Result<()> {
+    let params = Params::preset(Preset::ToyBootstrapping)?; // programs: `Preset::Bootstrapping`
+    let client = ClientKey::generate(&params)?;
+    let keys = client.evaluation_keys(&Needs::new().multiply().bootstrap())?;
+    let server = Evaluator::new(keys)?.with_auto_bootstrap()?;
+    let within = server.clone().keep_within(-1.0..=1.0)?; // products of such values
+
+    let x = client.encrypt(&[0.99, -1.0, 0.5], -1.0..=1.0)?;
+    let mut y = x.clone();
+    for _ in 0..60 {
+        y = within.mul(&y, &x)?; // bootstrapped first if its levels are used up
+    }
+    let z = server.map(&y, f64::exp)?;
+
+    for (found, x) in client.decrypt(&z)?.iter().zip([0.99f64, -1.0, 0.5]) {
+        assert!((found - x.powi(61).exp()).abs() < 0.02);
+    }
+    Ok(())
+}

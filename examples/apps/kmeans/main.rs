@@ -1,0 +1,328 @@
+//! K-means clustering of encrypted points (PEGASUS, section V-C).
+//!
+//! The client encrypts its points (iris, generated ones, or `--csv FILE`) and the initial centres.
+//! The server finds the nearest centre of every point by look-ups and moves the centres to the
+//! means of their points, for several iterations without decryption. The client decrypts the
+//! centres. The same iteration in the clear is the reference.
+//!
+//! The server knows the number of points and the declared range of their coordinates. That range
+//! bounds the differences of distances, unless the client declares a tighter bound (`--reach`),
+//! which becomes public and must not be derived from the points. The reciprocal of the size of a
+//! cluster is looked up for sizes from 1/16 of the mean size on: smaller clusters count as that
+//! large.
+
+mod points;
+mod score;
+mod server;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use bellerophon::prelude::*;
+use common::args::parse_within;
+use common::data::{Table, load_table};
+use common::lloyd::{self, Point};
+use common::prelude::*;
+use common::stats;
+use rand::RngExt;
+use server::{Centre, Layout, Levels, Server};
+
+/// Number of points with `--small`.
+const SMALL: usize = 32;
+
+/// Number of generated points.
+const COUNT: usize = 256;
+const DIMENSION: usize = 16;
+
+/// The largest number of clusters.
+const MOST_CLUSTERS: usize = 16;
+
+/// The declared bound on the magnitude of a coordinate of a point, which scaling ensures.
+const COORDINATE: f64 = 1.0;
+
+/// The factor by which coordinates of centres may exceed those in the clear.
+const MARGIN: f64 = 1.25;
+
+/// The declared range of indicators: 0 or 1, with the error of tables.
+const SHARES: std::ops::RangeInclusive<f64> = -0.5..=1.5;
+
+const DISTANCES: &str = "distances";
+const MEANS: &str = "means";
+
+/// Clusters encrypted points
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Arguments {
+    #[command(flatten)]
+    common: Common,
+    #[command(flatten)]
+    tables: Tables,
+
+    /// Numeric table to read (comma separated, first line = column names): its rows are the points
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["dimension"])]
+    csv: Option<PathBuf>,
+
+    /// Column of the table with known classes, which is left out and used for the score [default:
+    /// species for iris, none for --csv]
+    #[arg(long, value_name = "NAME", conflicts_with = "dimension")]
+    label: Option<String>,
+
+    /// Number of points: generated, uniform in [-1, 1], with --dimension or without --csv;
+    /// otherwise the first of the table
+    #[arg(long, value_name = "N")]
+    count: Option<usize>,
+
+    /// Clusters [default: 3]
+    #[arg(long, value_name = "K")]
+    clusters: Option<usize>,
+
+    /// Generates points with this many coordinates [default: 16 if --count is given]
+    #[arg(long, value_name = "D")]
+    dimension: Option<usize>,
+
+    /// Iterations [default: 3, 1 with --small]
+    #[arg(long, value_name = "T")]
+    iterations: Option<usize>,
+
+    /// Declared bound on how far the squared distances of a point to the centres lie from their
+    /// mean, in units of the largest coordinate [default: what the range of the coordinates allows]
+    #[arg(long, value_name = "R", value_parser = |text: &str| parse_within(text, 1e-3..=1e3))]
+    reach: Option<f64>,
+
+    /// Seed of the points and of the initial centres
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+
+    /// Write a table of input (number of the point), expected (the nearest of the centres of the
+    /// last assignment) and got (the assigned cluster), one line per point
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// The points and their properties.
+struct Task {
+    source: String,
+    /// Centred at 0, with coordinates up to 1.
+    points: Vec<Point>,
+    /// The unit of the coordinates in the data.
+    unit: f64,
+    classes: Option<Vec<usize>>,
+    start: Vec<Point>,
+    iterations: usize,
+}
+
+fn main() -> ExitCode {
+    program::report(Defaults::of(&WITH_VALUES), |arguments: &Arguments, console| {
+        output::check_out(arguments.out.as_deref(), arguments.csv.as_deref())?;
+        let task = prepare(arguments)?;
+        let params = session::params(&arguments.common)?;
+        let (count, dimension) = (task.points.len(), task.points[0].len());
+        let layout = Layout::new(count, task.start.len(), dimension, params.slots());
+        let layout = layout.ok_or_else(|| {
+            Failure::input(format!(
+                "{}: {count} points, but one ciphertext of the preset {} holds {}",
+                task.source,
+                params.name(),
+                params.slots()
+            ))
+        })?;
+        compute(arguments, params, &task, &layout, console)
+    })
+}
+
+/// Reads or generates the points. All errors of the user are found here.
+fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
+    let small = arguments.common.small;
+    let generated = arguments.csv.is_none()
+        && (arguments.dimension.is_some() || arguments.count.is_some() || small);
+    let mut rng = random::seeded(arguments.seed);
+    let (source, mut points, classes) = if generated {
+        let count = arguments.count.unwrap_or(if small { SMALL } else { COUNT });
+        let dimension = arguments.dimension.unwrap_or(DIMENSION);
+        let point = |_| (0..dimension).map(|_| rng.random_range(-1.0..=1.0)).collect();
+        let points: Vec<Point> = (0..count).map(point).collect();
+        ("generated from a fixed seed".to_string(), points, None)
+    } else {
+        read(arguments)?
+    };
+    let clusters = arguments.clusters.unwrap_or(if small { 2 } else { 3 });
+    let iterations = arguments.iterations.unwrap_or(if small { 1 } else { 3 });
+    if !(2..=MOST_CLUSTERS).contains(&clusters) || points.len() < clusters || iterations == 0 {
+        return Err(Failure::input(format!(
+            "{source}: {} points, --clusters {clusters}, --iterations {iterations}: need 2 to \
+             {MOST_CLUSTERS} clusters, at least as many points, and an iteration",
+            points.len()
+        )));
+    }
+    if points[0].is_empty() || points[0].len() > 64 {
+        let found = points[0].len();
+        return Err(Failure::input(format!("{source}: {found} coordinates: need 1 to 64")));
+    }
+    points::check_distinct(&source, &points, clusters)?;
+    let unit = if generated { Some(1.0) } else { points::scale(&mut points) };
+    let unit = unit.ok_or_else(|| {
+        let why = "the values, or their differences, are too large or too small";
+        Failure::input(format!("{source}: {why}"))
+    })?;
+    let start = lloyd::start(&points, clusters, &mut rng);
+    Ok(Task { source, points, unit, classes, start, iterations })
+}
+
+type Read = (String, Vec<Point>, Option<Vec<usize>>);
+
+/// The rows of a table.
+fn read(arguments: &Arguments) -> Result<Read, Failure> {
+    let Table { source, names, mut rows } = load_table(arguments.csv.as_deref(), &[])?;
+    rows.truncate(arguments.count.unwrap_or(usize::MAX).max(1));
+    let iris = arguments.csv.is_none().then_some("species");
+    let Some(label) = arguments.label.as_deref().or(iris) else { return Ok((source, rows, None)) };
+    let table = Table { source, names, rows };
+    let place = table.place(label)?;
+    let mut labels: Vec<f64> = table.rows.iter().map(|row| row[place]).collect();
+    let mut known = labels.clone();
+    known.sort_by(f64::total_cmp);
+    known.dedup();
+    if known.len() > MOST_CLUSTERS {
+        let source = &table.source;
+        let why = format!("{source}: column '{label}' has more than {MOST_CLUSTERS} classes");
+        return Err(Failure::input(why));
+    }
+    let class = |label: f64| known.partition_point(|&other| other < label);
+    let classes = labels.drain(..).map(class).collect();
+    let features = |row: &Vec<f64>| {
+        row.iter().enumerate().filter(|(c, _)| *c != place).map(|(_, v)| *v).collect()
+    };
+    Ok((table.source.clone(), table.rows.iter().map(features).collect(), Some(classes)))
+}
+
+/// A bound on the magnitude of a point's distances to the centres less their mean, from the
+/// declared range alone. With coordinates of points up to 1 and of centres up to `largest`, a
+/// distance is at most `(1 + largest)^2` times the dimension and not negative, and has a share of
+/// `1 / K` in the mean of `K` of them.
+fn declared_reach(largest: f64, dimension: usize, clusters: usize) -> f64 {
+    let farthest = (COORDINATE + largest).powi(2) * dimension as f64;
+    farthest * (1.0 - 1.0 / clusters as f64)
+}
+
+/// The number of look-ups that name the nearest centre of a point with the gadget of the preset
+/// ([`arg_min`](bellerophon::lwe::Evaluator::arg_min)).
+fn lookups(clusters: usize) -> usize {
+    3 * clusters - 5
+}
+
+/// The protocol: client, server, client.
+fn compute(
+    arguments: &Arguments,
+    params: Params,
+    task: &Task,
+    layout: &Layout,
+    console: &Console,
+) -> Result<Facts, Failure> {
+    let Task { points, start, iterations, .. } = task;
+    let clusters = start.len();
+    let levels = Levels::new(&params)?.ok_or_else(|| {
+        let name = params.name();
+        Failure::input(format!("the preset {name} has too few levels for an iteration"))
+    })?;
+    let needs = arguments.tables.of(&params)?.1.keys(&layout.keys(levels));
+    let mut session = Session::open(params, &needs)?;
+
+    // The client.
+    let clear = lloyd::lloyd(points, start, *iterations);
+    let bound = MARGIN * COORDINATE;
+    let range = -bound..=bound;
+    let parts = layout.spread(points);
+    let encrypted = session.encrypt_all(&parts, range.clone(), levels.indicators)?;
+    let parts: Vec<Vec<f64>> = start.iter().flat_map(|centre| layout.fill(centre)).collect();
+    let started = session.encrypt_all(&parts, range, levels.centres())?;
+    let mut centres: Vec<Centre> = started.chunks(encrypted.len()).map(<[_]>::to_vec).collect();
+
+    // The server.
+    let declared = declared_reach(bound, layout.dimension, clusters);
+    let reach = arguments.reach.unwrap_or(declared);
+    let server = Server { layout, levels, points: &encrypted, largest: bound };
+    let (mut before, mut bits) = (vec![], vec![]);
+    for _ in 0..*iterations {
+        before = centres;
+        let distances = session.serve(DISTANCES, |to| server.distances(to, &before, reach))?;
+        bits = session.follow(|to| server.nearest(to, &distances, reach))?;
+        let reciprocals = session.follow(|to| server.reciprocals(to, &bits))?;
+        centres = session.serve(MEANS, |to| server.means(to, &bits, &reciprocals))?;
+    }
+
+    // The client.
+    let before = decrypt(&mut session, layout, &before)?;
+    let found = decrypt(&mut session, layout, &centres)?;
+    let shares =
+        bits.iter().map(|bits| session.publish(bits, Declaration::from(SHARES).with_noise(0.25)));
+    let shares = shares.collect::<Result<Vec<_>, _>>()?;
+    let shares = session.decrypt_all(&shares)?;
+    let assigned: Vec<usize> = (0..points.len())
+        .map(|i| {
+            let shares: Vec<f64> = shares.iter().map(|share| share[i]).collect();
+            (0..clusters).max_by(|&a, &b| shares[a].total_cmp(&shares[b])).unwrap_or(0)
+        })
+        .collect();
+    let mut sizes = vec![0; clusters];
+    assigned.iter().for_each(|&cluster| sizes[cluster] += 1);
+    let nearest = lloyd::assign(points, &before);
+
+    let last = &clear[clear.len() - 1];
+    let errors = Errors::between(&last.concat(), &found.concat());
+    let numbers: Vec<usize> = (1..=points.len()).collect();
+    output::write_out(arguments.out.as_deref(), &numbers, &nearest, &assigned)?;
+    say_centres(console, &found, last, &sizes);
+    let parts = [lloyd::assign(points, &found), lloyd::assign(points, last)];
+    let scored = |score: fn(&[usize], &[usize]) -> f64| {
+        task.classes.as_ref().map(|classes| parts.each_ref().map(|part| score(part, classes)))
+    };
+    let right = [stats::equal(&assigned, &nearest), 1.0];
+    // `sizes` are those of the last assignment, `reach` is the declared bound on the differences of
+    // distances, inertias are in the units of the data. `class_accuracy` counts the points that are
+    // right under the best naming of clusters; it and `adjusted_rand` are encrypted, then in the
+    // clear.
+    Ok(session
+        .outcome("kmeans", points.len(), session.engine(), &errors, right)
+        .with("clusters", clusters)
+        .with("sizes", &sizes)
+        .with("dimension", layout.dimension)
+        .with("iterations", iterations)
+        .with("s_per_iteration", session.eval_s() / *iterations as f64)
+        .with("lookups_per_point", lookups(clusters))
+        .with("reach", reach)
+        .with("inertia", task.unit.powi(2) * lloyd::inertia(points, &found))
+        .with("inertia_clear", task.unit.powi(2) * lloyd::inertia(points, last))
+        .with("class_accuracy", scored(score::matched))
+        .with("adjusted_rand", scored(score::adjusted_rand))
+        .with("seed", arguments.seed)
+        .with("source", &task.source))
+}
+
+/// The server publishes centres, and the client decrypts them.
+fn decrypt(
+    session: &mut Session,
+    layout: &Layout,
+    centres: &[Centre],
+) -> Result<Vec<Point>, Failure> {
+    let declared = Declaration::from(-MARGIN..=MARGIN).with_noise(0.25 * MARGIN);
+    let parts = centres.concat();
+    let parts = parts.iter().map(|part| session.publish(part, declared));
+    let parts = session.decrypt_all(&parts.collect::<Result<Vec<_>, _>>()?)?;
+    let per_centre = parts.len() / centres.len();
+    Ok(parts.chunks(per_centre).map(|parts| layout.centre(parts)).collect())
+}
+
+/// The centres, encrypted and in the clear.
+fn say_centres(console: &Console, found: &[Point], clear: &[Point], sizes: &[usize]) {
+    let line = |centre: &Point| {
+        let shown = centre.iter().take(6).map(|x| format!("{x:>8.4}"));
+        shown.collect::<Vec<_>>().join(" ")
+    };
+    for (j, (found, clear)) in found.iter().zip(clear).enumerate() {
+        console.say(format_args!("centre {:>2}, encrypted {}", j + 1, line(found)));
+        console.say(match sizes[j] {
+            0 => format!("           in clear {}, no points: at the mean of all", line(clear)),
+            size => format!("           in clear {}, {size} point(s)", line(clear)),
+        });
+    }
+}
