@@ -25,6 +25,7 @@ use bellerophon_ckks::{
     Evaluator, Interval, KeyLevels, Params, ParamsSpec, Result, Security,
     noise::Noise,
     simulator::{SimCiphertext, Simulator},
+    vectors::Vectors,
 };
 use bellerophon_mlwe::RelinStrategy;
 use bellerophon_ring::{Modulus, prime};
@@ -417,4 +418,20 @@ fn products_with_plaintexts_bootstrap_automatically() {
         assert_eq!(sum.level(), product.level());
         near(&sum, &sums);
     }
+}
+
+/// Another bootstrap is not automatic before it is asked for: the levels of the first one are gone.
+#[test]
+fn another_bootstrap_starts_by_hand() {
+    let automatic = simulator().with_auto_bootstrap().unwrap();
+    assert!(automatic.refreshes().is_some());
+    let again = automatic.with_bootstrapping(BOOTSTRAPPER.clone()).unwrap();
+    assert_eq!(again.refreshes(), None);
+    let (world, eval) = world(BOOTSTRAPPER.keys());
+    let rng = &mut *world.rng.borrow_mut();
+    let keys = BootstrapKeys::generate(BOOTSTRAPPER.raising(), &world.secret, rng).unwrap();
+    let automatic = eval.with_auto_bootstrap().unwrap();
+    assert!(automatic.refreshes().is_some());
+    let again = automatic.with_bootstrapping(BOOTSTRAPPER.clone(), keys).unwrap();
+    assert_eq!(again.refreshes(), None);
 }

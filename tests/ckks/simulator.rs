@@ -19,6 +19,7 @@ use bellerophon_ckks::{
     Ciphertext, CkksOps, Complex64, ComposedOps, Error, ErrorKind, EvaluationKeys, Evaluator,
     Interval, KeyLevels, LevelGroup, Metadata, ModulusChain, Params, ParamsSpec, Result, Security,
     simulator::{SimCiphertext, Simulator, min_level},
+    vectors::Vectors,
 };
 use proptest::{prelude::*, test_runner::RngSeed};
 use std::sync::LazyLock;
@@ -522,4 +523,27 @@ fn shadows_of_public_encryptions() {
         refusal(&Simulator::new(&world.params).encrypt(&x, span(&x), LEVELS + 1))
             .is(&ErrorKind::Level, "choose a lower level, or take parameters")
     );
+}
+
+/// A sum of vectors of several scales is the same in every order, at a scale that all of them
+/// reach.
+#[test]
+fn sums_of_many_are_those_of_any_order() {
+    let params = common::params(9, LEVELS);
+    let simulator = Simulator::new(&params);
+    let of = |values: &[f64], level| simulator.encrypt(values, span(&[-2.0, 2.0]), level).unwrap();
+    let (x, y) = (of(&[0.5, -0.25], 3), of(&[1.0, 0.75], 3));
+    let coarse = simulator.reinterpret_scale(of(&[0.25, 0.5], 3), 0.25).unwrap();
+    let half = simulator.real_part(&y).unwrap();
+    let product = simulator.mul_no_rescale(&x, &y).unwrap();
+    for other in [&coarse, &half, &product] {
+        let sum: Vec<f64> = x.reals().iter().zip(other.reals()).map(|(x, y)| x + y).collect();
+        for order in [[&x, other], [other, &x]] {
+            let found = simulator.add_many(&order).unwrap();
+            assert!(found.reals().iter().zip(&sum).all(|(a, b)| (a - b).abs() < 1e-9));
+            assert_eq!(simulator.add(order[0], order[1]).unwrap().reals(), found.reals());
+        }
+    }
+    let orders = [[&x, &coarse, &half], [&half, &coarse, &x], [&coarse, &x, &half]];
+    assert!(orders.iter().all(|order| simulator.add_many(order).is_ok()));
 }

@@ -3,6 +3,7 @@
 use bellerophon::{Debugger, Engine, prelude::*};
 use bellerophon::{
     circuits::{
+        approx::Sign,
         chebyshev::Chebyshev,
         polynomial::{Monomial, Polynomial},
         statistics::Table,
@@ -10,6 +11,7 @@ use bellerophon::{
     ckks::{
         self, Interval,
         debugging::{FalsePromise, Report, Step, Violation, Watched},
+        simulator::Simulator,
     },
 };
 
@@ -94,6 +96,29 @@ fn a_true_loop_has_no_false_promise() {
     let exact = values.iter().map(|v| (0..12).fold(*v, |v, _| 3.2 * v * (1.0 - v)));
     assert!(found.exact().iter().zip(exact).all(|(z, v)| (z.re - v).abs() < 1e-9 && z.im == 0.0));
     assert!(report.to_string().ends_with("No promise is false"), "{report}");
+}
+
+/// Functions that bootstrap in between leave one step for each bootstrap.
+#[test]
+fn functions_leave_one_step_for_each_bootstrap() {
+    let Party { client, server } = toy(75);
+    let values = spread(LEN, 0.4, 0.8);
+    let debugger = client.debugger(&server).unwrap();
+    let params = client.params();
+    let simulator = Simulator::new(params.ckks())
+        .with_bootstrapping(params.bootstrapper().unwrap().clone())
+        .and_then(SimulatorExt::with_auto_bootstrap)
+        .unwrap();
+    let sign = Sign::of_degrees(1.0, 0.25, &[3, 3]).unwrap();
+    let lowest = params.bootstrapper().unwrap().input_level();
+    let x = simulator.encrypt(&values, range(0.0, 1.0), lowest).unwrap();
+    simulator.sign(&x, &sign).unwrap();
+    let steps = debugger.steps();
+    let x = steps.drop_to_level(&start(&client, &debugger, &values), lowest).unwrap();
+    steps.sign(&x, &sign).unwrap();
+    let report = debugger.report();
+    let bootstraps = simulator.report().bootstraps;
+    assert!(bootstraps > 0 && automatic(&report) == bootstraps, "{bootstraps}: {report}");
 }
 
 /// In its third step one of the values leaves the promised range, in the fifth all of them.

@@ -1,5 +1,5 @@
-//! Arithmetic on slots: the operations of the CKKS evaluator that programs call, under the error
-//! type of the facade.
+//! Arithmetic on slots: the operations of the CKKS evaluator that programs call, with the range
+//! that [`keep_within`](Evaluator::keep_within) promises.
 
 use std::ops::Range;
 
@@ -242,17 +242,22 @@ impl Evaluator {
         self.stated(self.arithmetic.function(x, f, accuracy)?)
     }
 
-    /// The sign of every value. Takes [`Sign::levels`] levels.
+    /// The sign of every value. Takes [`Sign::levels`] levels. Magnitudes below [`Sign::margin`]
+    /// give anything between -1 and 1; a range beyond the radius is
+    /// refused ([`ErrorKind::Domain`]).
     pub fn sign(&self, x: &Ciphertext, sign: &Sign) -> Result<Ciphertext> {
         self.stated(self.arithmetic.sign(x, sign)?)
     }
 
-    /// 1 for positive and 0 for negative values. Takes [`Sign::levels`] levels.
+    /// 1 for positive and 0 for negative values, with margin and radius as for
+    /// [`sign`](Self::sign). Takes [`Sign::levels`] levels.
     pub fn step(&self, x: &Ciphertext, sign: &Sign) -> Result<Ciphertext> {
         self.stated(self.arithmetic.step(x, sign)?)
     }
 
-    /// 1 where `x > y` and 0 where `x < y`. Takes [`Sign::levels`] levels.
+    /// 1 where `x > y` and 0 where `x < y`. Where `|x - y|` is below [`Sign::margin`] the result is
+    /// anything between; the range of `x - y` must be within the radius. Takes [`Sign::levels`]
+    /// levels.
     pub fn greater(&self, x: &Ciphertext, y: &Ciphertext, sign: &Sign) -> Result<Ciphertext> {
         self.stated(self.arithmetic.greater(x, y, sign)?)
     }

@@ -173,9 +173,10 @@ impl ClientKey {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Range`] for a value outside the range (the error does not repeat the value);
-    /// [`ErrorKind::Noise`] for a range whose half is below the noise; a modulus outside
-    /// `2..=65536`.
+    /// [`ErrorKind::Range`] for a value outside the range (the error does not repeat the value),
+    /// [`ErrorKind::NotFinite`], [`ErrorKind::Length`] without values,
+    /// [`ErrorKind::TooManyValues`]; [`ErrorKind::Noise`] for a range whose half is below the
+    /// noise; [`ErrorKind::Shape`] for a modulus outside `2..=65536`.
     pub fn encrypt<M: Message>(&self, values: &[M::Value], message: M) -> Result<M::Vector> {
         self.encrypt_with(values, message, self.params.levels(), &mut system_rng())
     }

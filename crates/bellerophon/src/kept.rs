@@ -30,13 +30,13 @@ impl Kept for Vec<Ciphertext> {
 }
 
 impl Evaluator {
-    /// Returns this evaluator with a range in which all results of its operations on slots are
-    /// stated to lie, as by [`assume_range`](Self::assume_range): sums, products, rotations,
-    /// polynomials and bootstraps, not maps, look-ups and circuits. A loop whose values keep a
-    /// range then runs any number of times, with bootstraps where levels run out
-    /// ([`with_auto_bootstrap`](Self::with_auto_bootstrap)). A tighter range that follows from an
-    /// operation, such as that of a square, is kept. Cheap: a clone without the range serves the
-    /// steps that leave it.
+    /// This evaluator with a range in which all results of its operations on slots are stated to
+    /// lie, as by [`assume_range`](Self::assume_range): sums, products, rotations, polynomials and
+    /// bootstraps, not maps, look-ups and circuits, nor operations of a generic program, which are
+    /// those of `CkksOps`. A loop whose values keep a range then runs any number of times, with
+    /// bootstraps where levels run out ([`with_auto_bootstrap`](Self::with_auto_bootstrap)). A
+    /// tighter range that follows from an operation is kept. Cheap: a clone without the range
+    /// serves the steps that leave it.
     ///
     /// The statement is a promise: it must hold for every result, also between the steps of a loop.
     ///

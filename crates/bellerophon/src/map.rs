@@ -136,7 +136,7 @@ impl Evaluator {
     /// # }
     /// ```
     ///
-    /// `docs/guide.md` has the rules of domain, engine, accuracy, noise and levels.
+    /// `docs/guide.md` has the rules of domain and noise, `docs/map.md` those of engines.
     ///
     /// # Errors
     /// [`ErrorKind::Accuracy`] if no engine reaches the request, with the reason of each;

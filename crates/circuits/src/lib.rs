@@ -4,7 +4,8 @@
 //! A circuit is a [`Fused`](bellerophon_ckks::vectors::Fused) operation with a kernel of its own,
 //! or a short program of [`CkksOps`](bellerophon_ckks::CkksOps). Each states level, scale, range
 //! and noise of its results ([`Metadata`](bellerophon_ckks::Metadata)), and runs on evaluators, on
-//! the simulator and on the debugger alike. [`CircuitOps`] has them as methods.
+//! the simulator and on the debugger alike. [`CircuitOps`] has polynomials,
+//! functions, transforms and bootstraps as methods; the others take the evaluator.
 //!
 //! Dependencies point from later rows to earlier ones.
 //!

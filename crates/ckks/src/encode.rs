@@ -99,6 +99,7 @@ impl std::fmt::Debug for Plaintext {
 impl Drop for Plaintext {
     fn drop(&mut self) {
         self.poly.zeroize();
+        self.identity.zeroize();
     }
 }
 

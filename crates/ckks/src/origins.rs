@@ -29,6 +29,7 @@ use bellerophon_mlwe as mlwe;
 use bellerophon_ring::ErrorKind;
 use bellerophon_ring::Result;
 use num_complex::Complex64;
+use zeroize::Zeroize;
 
 use crate::error;
 use crate::slot_value::SlotValue;
@@ -310,14 +311,25 @@ pub fn encoding(values: &[Complex64], scale: f64) -> [u64; 2] {
     identity(values, values.len(), scale)
 }
 
-/// As [`encoding`], of values that zeros follow up to a number of slots.
+/// As [`encoding`], of values that zeros follow up to a number of slots. Values that have one
+/// plaintext have the same words: only their shortest period counts, times the scale, and zeros
+/// have no sign.
 pub fn identity<T: SlotValue>(values: &[T], slots: usize, scale: f64) -> [u64; 2] {
-    let zeros = slots.saturating_sub(values.len());
-    let numbers = values.iter().map(|v| v.to_complex());
-    let numbers = numbers.chain(std::iter::repeat_n(Complex64::ZERO, zeros));
-    let words = numbers.flat_map(|z| [z.re.to_bits(), z.im.to_bits()]);
-    let all = words.fold(slots as u64, |all, word| permuted(all ^ word));
-    [all, scale.to_bits()]
+    // Adding zero takes its sign away.
+    let scaled = |v: &T| {
+        let z = v.to_complex() * scale;
+        [z.re + 0.0, z.im + 0.0]
+    };
+    let mut numbers: Vec<[f64; 2]> = values.iter().map(scaled).collect();
+    numbers.resize(slots.max(values.len()), [0.0; 2]);
+    let mut period = numbers.len();
+    while period.is_multiple_of(2) && numbers[..period / 2] == numbers[period / 2..period] {
+        period /= 2;
+    }
+    let words = numbers[..period].iter().flatten().map(|x| x.to_bits());
+    let all = words.fold([period as u64, STEP], |all, word| all.map(|all| permuted(all ^ word)));
+    numbers.zeroize();
+    all
 }
 
 /// The relations of the operands of a sum of products.
@@ -373,6 +385,20 @@ mod tests {
 
     fn related(x: &Origins, y: &Origins) -> bool {
         x.with(y, SLOTS).0 == Relation::Related
+    }
+
+    #[test]
+    fn equal_plaintexts_have_equal_words() {
+        let of = |values: &[f64], slots| identity(values, slots, 8.0);
+        assert_eq!(of(&[0.3], 1), of(&[0.3; 4], 4));
+        assert_eq!(of(&[1.0, 2.0], 2), of(&[1.0, 2.0, 1.0, 2.0], 4));
+        assert_eq!(of(&[-0.0, 2.0], 2), of(&[0.0, 2.0], 2));
+        assert_eq!(of(&[1.0, 2.0], 2), identity(&[0.5, 1.0], 2, 16.0));
+        // Zeros behind the values are slots, too.
+        let others = [of(&[1.0], 1), of(&[1.0], 2), of(&[1.0, 1.0, 1.0], 4), of(&[2.0], 1)];
+        for (i, x) in others.iter().enumerate() {
+            assert!(others[..i].iter().all(|y| x[0] != y[0] && x[1] != y[1]), "{i}");
+        }
     }
 
     #[test]

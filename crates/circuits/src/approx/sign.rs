@@ -61,7 +61,7 @@ const WIDER: u32 = 16;
 
 /// A prepared sign function: `sign(x)` for `margin <= |x| <= radius`, with its certified error.
 ///
-/// [`ComposedOps::sign`](crate::CircuitOps::sign),
+/// [`CircuitOps::sign`](crate::CircuitOps::sign),
 /// [`step`](crate::CircuitOps::step),
 /// [`greater`](crate::CircuitOps::greater),
 /// [`max`](crate::CircuitOps::max), [`min`](crate::CircuitOps::min),

@@ -36,7 +36,8 @@ pub(crate) struct Bootstrapping {
 
 /// Bootstrapping for an [`Evaluator`].
 pub trait EvaluatorExt: Sized {
-    /// Adds bootstrapping to the evaluator. Reserves its working memory now.
+    /// Adds bootstrapping to the evaluator. Reserves its working memory now. Bootstraps are
+    /// automatic only from [`with_auto_bootstrap`](Self::with_auto_bootstrap) on.
     ///
     /// # Errors
     /// `mlwe::ErrorKind::ParamsMismatch`, [`ErrorKind::ParamsMismatch`], [`ErrorKind::Bytes`] or
@@ -108,7 +109,7 @@ impl EvaluatorExt for Evaluator {
             bootstrapper.reserve();
             let begun = Arc::default();
             let own = Bootstrapping { bootstrapper: bootstrapper.clone(), keys, begun };
-            Ok(self.attaching(bootstrapper).attaching(own))
+            Ok(self.refreshing(None).attaching(bootstrapper).attaching(own))
         })
     }
 
@@ -117,7 +118,7 @@ impl EvaluatorExt for Evaluator {
         let bootstrapper = bootstrapper.ok_or_else(error::no_bootstrapping)?;
         // A debugger bootstraps plain values beside the ciphertexts.
         let of_values: Arc<dyn Refresh<Simulator, SimCiphertext>> = bootstrapper.clone();
-        Ok(self.refreshing(bootstrapper).attaching(of_values))
+        Ok(self.refreshing(Some(bootstrapper)).attaching(of_values))
     }
 
     fn with_functional(
@@ -206,12 +207,12 @@ impl SimulatorExt for Simulator {
         let params = bootstrapper.params();
         self.params().check_chain(params)?;
         self.params().check_relin_strategy(params.relin_strategy())?;
-        Ok(self.attaching(bootstrapper))
+        Ok(self.refreshing(None).attaching(bootstrapper))
     }
 
     fn with_auto_bootstrap(self) -> Result<Self> {
         let bootstrapper = self.attached::<Arc<Bootstrapper>>().cloned();
-        Ok(self.refreshing(bootstrapper.ok_or_else(error::no_bootstrapping)?))
+        Ok(self.refreshing(Some(bootstrapper.ok_or_else(error::no_bootstrapping)?)))
     }
 
     fn with_functional(self, bootstrapper: impl Into<Arc<FunctionalBootstrapper>>) -> Result<Self> {

@@ -178,6 +178,9 @@ impl Fused for LinearTransform {
         a: &A,
         x: &[&'c A::Ciphertext],
     ) -> Result<Vec<Operand<'c, A::Ciphertext>>> {
+        // Whatever is refused is refused before a bootstrap.
+        a.params().check_chain(&self.params)?;
+        self.check_slots(&a.metadata(x[0]))?;
         Ok(vec![refresh::raised(a, x[0], self.level())?])
     }
 

@@ -74,7 +74,10 @@ impl Vectors for Debugger<'_> {
     }
 
     fn refreshed(&self, x: &Watched, scale: f64) -> Result<Watched> {
-        self.step(AUTOMATIC, |e| e.refreshed(&x.real, scale), |s| s.refreshed(&x.exact, scale))
+        // Its step is that of the bootstrap which the evaluator has seen.
+        let (real, exact) =
+            self.run(AUTOMATIC, |e| e.refreshed(&x.real, scale), |s| s.refreshed(&x.exact, scale))?;
+        Ok(Watched::new(real, exact))
     }
 
     fn attached<T: Any>(&self) -> Option<&T> {

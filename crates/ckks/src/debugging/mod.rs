@@ -33,7 +33,7 @@ mod violation;
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Mutex, PoisonError},
 };
 
 use bellerophon_mlwe::{self as mlwe, SecretKey};
@@ -49,7 +49,6 @@ use crate::ciphertext::{Ciphertext, CiphertextMeta};
 use crate::encode::check_values;
 use crate::encrypt::decrypt_up_to;
 use crate::eval::Evaluator;
-use crate::hook::Refresh;
 use crate::lengths::check_len;
 #[cfg(doc)]
 use crate::metadata::Metadata;
@@ -117,8 +116,8 @@ impl<'a> Debugger<'a> {
         let simulator = Simulator::new(evaluator.params());
         let mut simulator = simulator.with_attachments(evaluator.attachments.clone());
         // The bootstraps of plain values, beside those of ciphertexts.
-        if let Some(refresh) = evaluator.attached::<Arc<dyn Refresh<Simulator, SimCiphertext>>>() {
-            simulator = simulator.refreshing(refresh.clone());
+        if evaluator.refreshes().is_some() {
+            simulator = simulator.refreshing(evaluator.attached().cloned());
         }
         Ok(Self { evaluator, secret, simulator, report: Mutex::default() })
     }

@@ -110,8 +110,8 @@ impl Evaluator {
     }
 
     /// The same evaluator, which bootstraps operands when their levels run out.
-    pub fn refreshing(self, refresh: Arc<dyn Refresh<Self, Ciphertext>>) -> Self {
-        Self { refresh: Some(refresh), ..self }
+    pub fn refreshing(self, refresh: Option<Arc<dyn Refresh<Self, Ciphertext>>>) -> Self {
+        Self { refresh, ..self }
     }
 
     /// The same evaluator with a value that a circuit keeps with it, such as its keys.

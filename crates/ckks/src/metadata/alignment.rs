@@ -109,14 +109,22 @@ impl MetadataRules<'_> {
         (bring(x, y), bring(y, x))
     }
 
-    /// Routes of the vectors of a sum to one level and one scale: those of the lowest vector if the
-    /// others have spare levels for its scale, else one level further down.
+    /// Routes of the vectors of a sum to one level and one scale: the scale of the lowest vector if
+    /// the others reach it, else that of another one, each at the lowest level or one further down.
     pub fn align_all(self, x: &[Metadata]) -> Result<Vec<Route>> {
         let lowest = x.iter().min_by_key(|x| x.level).ok_or_else(error::no_values)?;
         let scale = lowest.meta.scale;
+        let mut scales = vec![scale];
+        for x in x {
+            if !scales.iter().any(|&known| same_scale(known, x.meta.scale)) {
+                scales.push(x.meta.scale);
+            }
+        }
         for level in (0..=lowest.level).rev().take(2) {
-            if let Some(routes) = x.iter().map(|x| self.reached(x, scale, level)).collect() {
-                return Ok(routes);
+            for &scale in &scales {
+                if let Some(routes) = x.iter().map(|x| self.reached(x, scale, level)).collect() {
+                    return Ok(routes);
+                }
             }
         }
         let other = x.iter().find(|x| !same_scale(x.meta.scale, scale)).unwrap_or(lowest);

@@ -162,8 +162,8 @@ impl Simulator {
     }
 
     /// The same simulator, which bootstraps operands when their levels run out.
-    pub fn refreshing(self, refresh: Arc<dyn Refresh<Self, SimCiphertext>>) -> Self {
-        Self { refresh: Some(refresh), ..self }
+    pub fn refreshing(self, refresh: Option<Arc<dyn Refresh<Self, SimCiphertext>>>) -> Self {
+        Self { refresh, ..self }
     }
 
     /// The same simulator with a value that a circuit keeps with it.
