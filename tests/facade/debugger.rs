@@ -117,6 +117,7 @@ fn functions_leave_one_step_for_each_bootstrap() {
     let x = steps.drop_to_level(&start(&client, &debugger, &values), lowest).unwrap();
     steps.sign(&x, &sign).unwrap();
     let report = debugger.report();
+    check_true(&report);
     let bootstraps = simulator.report().bootstraps;
     assert!(bootstraps > 0 && automatic(&report) == bootstraps, "{bootstraps}: {report}");
 }

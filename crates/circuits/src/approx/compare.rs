@@ -189,7 +189,10 @@ pub(crate) fn signed_where<A: CkksOps>(
     let count = sign.degrees().len();
     for (i, p) in sign.polynomials(kind).enumerate() {
         let last = i + 1 == count;
-        y = within(a, polynomial(a, &y, p, last.then_some(scale))?, unit);
+        y = polynomial(a, &y, p, last.then_some(scale))?;
+        if !last {
+            y = within(a, y, unit);
+        }
     }
 
     // Step 3: the range of the result.
