@@ -88,7 +88,7 @@ fn by_hand<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<Vec<A::Ciphertext>> {
 }
 
 #[test]
-fn bootstrapping_programs_have_their_shadows_account() {
+fn bootstrapping_programs_have_the_simulated_account() {
     let (simulator, one) = (simulator(), simulator());
     let expected =
         by_hand(&simulator, &simulator.encrypt(&wave(), span(&wave()), 3).unwrap()).unwrap();
@@ -187,7 +187,7 @@ fn values_below_their_noise_are_bootstrapped() {
 }
 
 #[test]
-fn shadows_fail_where_ciphertexts_do() {
+fn simulators_fail_where_ciphertexts_do() {
     let (world, eval) = world(BOOTSTRAPPER.keys());
     let both = |values: &[f64], level: usize, refused: fn(&Error) -> bool| {
         let simulator = simulator();
@@ -341,14 +341,15 @@ fn operations_short_of_levels_bootstrap_automatically() {
     let (least, top) = (BOOTSTRAPPER.input_level(), BOOTSTRAPPER.output_level());
     let automatic = simulator().with_auto_bootstrap().unwrap();
     let inputs = [(&x[..], least), (&y, least), (&y[..4], least), (&x, top)];
-    let on_shadow = |s: &Simulator| inputs.map(|(v, level)| s.encrypt(v, span(v), level).unwrap());
-    let expected = operations(&automatic, &on_shadow(&automatic));
+    let on_simulator =
+        |s: &Simulator| inputs.map(|(v, level)| s.encrypt(v, span(v), level).unwrap());
+    let expected = operations(&automatic, &on_simulator(&automatic));
     let report = automatic.report();
     assert!(report.failure.is_none(), "{report}");
     assert!(report.bootstraps >= expected.len(), "{report}");
     // Nothing of it works, or can be worked with, otherwise.
     let plain = simulator();
-    for (what, result) in operations(&plain, &on_shadow(&plain)) {
+    for (what, result) in operations(&plain, &on_simulator(&plain)) {
         assert!(result.is_err() || result.unwrap().metadata().level < least, "{what}");
     }
     let (world, eval) = world(report.keys);

@@ -77,7 +77,7 @@ fn encrypt(world: &World, values: &[f64]) -> Ciphertext {
     bellerophon_ckks::encrypt(&world.params, &plain, &world.secret, rng).unwrap()
 }
 
-fn on_shadow(simulator: &Simulator, values: &[f64]) -> SimCiphertext {
+fn on_simulator(simulator: &Simulator, values: &[f64]) -> SimCiphertext {
     simulator.encrypt(values, range(), BOOTSTRAPPER.output_level()).unwrap()
 }
 
@@ -129,7 +129,7 @@ const SIZES: [usize; 7] = [1, 2, 3, 5, 8, 13, 16];
 const ORDERS: [Order; 2] = [Order::Ascending, Order::Descending];
 
 #[test]
-fn sorts_as_its_shadow_and_within_the_bound() {
+fn sorts_as_its_simulator_and_within_the_bound() {
     let (world, eval) = world(OrderTask::Sort { len: SLOTS }.keys(BOOTSTRAPPER.output_level()));
     for (n, kind, comparator) in
         [(1, 0, &*COARSE), (3, 0, &COARSE), (8, 1, &COARSE), (5, 0, &FINE), (4, 4, &FINE)]
@@ -139,7 +139,7 @@ fn sorts_as_its_shadow_and_within_the_bound() {
             let simulator = simulator();
             let found = comparator.sort(&eval, &encrypt(&world, values), order).unwrap();
             let expected =
-                comparator.sort(&simulator, &on_shadow(&simulator, values), order).unwrap();
+                comparator.sort(&simulator, &on_simulator(&simulator, values), order).unwrap();
             let found = agree(&world, &found, &expected, &simulator);
             let error = common::max_error(&found, &sorted(values, order));
             assert!(
@@ -159,7 +159,7 @@ fn bounds_hold_for_all_data() {
         for n in SIZES {
             for values in data(&world, n) {
                 let simulator = simulator();
-                let x = on_shadow(&simulator, &values);
+                let x = on_simulator(&simulator, &values);
                 for order in ORDERS {
                     let found = comparator.sort(&simulator, &x, order).unwrap().reals();
                     let error = common::max_error(&found, &sorted(&values, order));
@@ -212,7 +212,7 @@ fn the_bound_of_an_exchange_is_reached() {
         for i in 1..400 {
             let gap = WIDTH * comparator.margin() * f64::from(i) / 200.0;
             let simulator = simulator();
-            let x = on_shadow(&simulator, &[0.1 - gap / 2.0, 0.1 + gap / 2.0]);
+            let x = on_simulator(&simulator, &[0.1 - gap / 2.0, 0.1 + gap / 2.0]);
             let y = comparator.max(&simulator, &x).unwrap().reals();
             let z = comparator.sort(&simulator, &x, Order::Descending).unwrap().reals();
             assert!((y[0] - z[0]).abs() < 1e-9 && (z[0] + z[1] - 0.2).abs() < 1e-9);
@@ -226,7 +226,7 @@ fn the_bound_of_an_exchange_is_reached() {
 }
 
 #[test]
-fn selects_as_its_shadow() {
+fn selects_as_its_simulator() {
     let level = BOOTSTRAPPER.output_level();
     let keys = OrderTask::Sort { len: SLOTS }
         .keys(level)
@@ -234,7 +234,7 @@ fn selects_as_its_shadow() {
     let (world, eval) = world(keys);
     let values = [0.25, -0.5, 0.75, 0.75, 0.0, 0.3, 0.74, 0.1, -0.1, 0.2, -0.2];
     let (simulator, x) = (simulator(), encrypt(&world, &values));
-    let v = on_shadow(&simulator, &values);
+    let v = on_simulator(&simulator, &values);
     let found = COARSE.top_k(&eval, &x, 3).unwrap();
     let found = agree(&world, &found, &COARSE.top_k(&simulator, &v, 3).unwrap(), &simulator);
     assert!(
@@ -260,11 +260,11 @@ fn selects_as_its_shadow() {
 
 /// The keys that a function names are those that its simulator takes.
 #[test]
-fn keys_are_those_of_the_shadow() {
+fn keys_are_those_of_the_simulator() {
     let level = BOOTSTRAPPER.output_level();
     let own = |run: &dyn Fn(&Simulator, &SimCiphertext)| {
         let simulator = simulator();
-        run(&simulator, &on_shadow(&simulator, &[0.5; 13]));
+        run(&simulator, &on_simulator(&simulator, &[0.5; 13]));
         simulator.report().keys
     };
     let sort = own(&|a, x| drop(FINE.sort(a, x, Order::Ascending).unwrap()));
@@ -305,7 +305,7 @@ fn noise_from_both_sides() {
         let simulator = simulator();
         let found = FINE.sort(&eval, &encrypt(&world, values), Order::Ascending).unwrap();
         let expected = FINE
-            .sort(&simulator, &on_shadow(&simulator, values), Order::Ascending)
+            .sort(&simulator, &on_simulator(&simulator, values), Order::Ascending)
             .unwrap()
             .reals();
         let errors = world.decrypt::<f64>(&found).into_iter().zip(&expected);
@@ -344,7 +344,7 @@ fn levels_are_those_stated() {
     let bootstraps = |comparator: &Comparator, n| {
         let simulator = self::simulator();
         comparator
-            .sort(&simulator, &on_shadow(&simulator, &vec![0.1; n]), Order::Ascending)
+            .sort(&simulator, &on_simulator(&simulator, &vec![0.1; n]), Order::Ascending)
             .unwrap();
         simulator.report().bootstraps
     };
@@ -422,7 +422,7 @@ fn nonsense_is_refused() {
 fn accounts_do_not_depend_on_values() {
     let metadata = |values: &[f64]| -> Vec<Metadata> {
         let simulator = simulator();
-        let x = on_shadow(&simulator, values);
+        let x = on_simulator(&simulator, values);
         let results = [
             FINE.sort(&simulator, &x, Order::Ascending),
             FINE.arg_max(&simulator, &x),

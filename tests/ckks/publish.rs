@@ -245,7 +245,7 @@ fn what_may_exceed_its_declaration_is_refused() {
 
 /// What a simulator of declared inputs foresees is a declaration that the result keeps.
 #[test]
-fn a_shadow_declares() {
+fn a_simulator_declares() {
     let world = World::new(10, 2, KeyLevels::default().multiply(2));
     let eval = world.evaluator();
     let unit = Interval::real(-1.0, 1.0).unwrap();

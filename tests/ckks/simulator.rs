@@ -273,7 +273,7 @@ proptest! {
     })]
 
     #[test]
-    fn shadows_keep_the_books_of_ciphertexts(
+    fn simulators_keep_the_books_of_ciphertexts(
         steps in prop::collection::vec((step(), 0usize..4, 0usize..4), 1..14),
     ) {
         let params = common::params(8, LEVELS);
@@ -504,7 +504,7 @@ fn failures_are_found_without_keys() {
 }
 
 #[test]
-fn shadows_of_public_encryptions() {
+fn simulators_of_public_encryptions() {
     let world = world(KeyLevels::default());
     let x = world.reals(64);
     let rng = &mut *world.rng.borrow_mut();

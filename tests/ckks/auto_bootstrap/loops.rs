@@ -28,7 +28,7 @@ fn rms(found: &[f64], expected: &[f64]) -> f64 {
 /// The departure from the range stays what one step adds, and the loop goes on; the error against
 /// the exact program is counted over all steps, until it has no bound.
 #[test]
-fn ten_thousand_steps_with_a_stated_range_on_a_shadow() {
+fn ten_thousand_steps_with_a_stated_range_simulated() {
     let simulator = simulator().with_auto_bootstrap().unwrap();
     let mut x = simulator.encrypt(&wave(), span(&wave()), 5).unwrap();
     let (mut last, mut unbounded) = (0.0, None);

@@ -27,7 +27,7 @@ fn quantiles_of_all_data() {
             for values in data(&world, n) {
                 for q in [0.0, 0.1, 0.5, 0.77, 1.0] {
                     let simulator = simulator();
-                    let x = on_shadow(&simulator, &values);
+                    let x = on_simulator(&simulator, &values);
                     let found = comparator.quantile(&simulator, &x, q).unwrap().reals();
                     assert!(common::max_error(&found, &vec![found[0]; n]) < 1e-9);
                     nearest = nearest.max(check_quantile(comparator, &values, q, found[0]));
@@ -39,11 +39,11 @@ fn quantiles_of_all_data() {
 }
 
 #[test]
-fn counts_as_its_shadow() {
+fn counts_as_its_simulator() {
     let (world, eval) = world(OrderTask::Count { slots: SLOTS }.keys(BOOTSTRAPPER.output_level()));
     let values = [0.25, -0.5, 0.75, 0.75, 0.0, 0.3, 1.0, 0.1, -0.1, 0.5, -0.2];
     let (simulator, x) = (simulator(), encrypt(&world, &values));
-    let v = on_shadow(&simulator, &values);
+    let v = on_simulator(&simulator, &values);
     let median = COARSE.median(&eval, &x).unwrap();
     let expected = COARSE.median(&simulator, &v).unwrap();
     let found = agree(&world, &median, &expected, &simulator);
@@ -55,15 +55,15 @@ fn counts_as_its_shadow() {
     // No value is within the margin, and one is equal.
     for (threshold, expected) in [(-0.3, 1.0), (0.05, 4.0), (0.25, 5.5), (-0.5, 0.5)] {
         let found = FINE.count_below(&eval, &x, threshold).unwrap();
-        let shadowed = FINE.count_below(&simulator, &v, threshold).unwrap();
-        let found = agree(&world, &found, &shadowed, &simulator);
+        let simulated = FINE.count_below(&simulator, &v, threshold).unwrap();
+        let found = agree(&world, &found, &simulated, &simulator);
         let bound = 11.0 * FINE.error(OrderTask::Count { slots: SLOTS }) + 1e-4;
         assert!(found.len() == 11 && (found[3] - expected).abs() <= bound, "{found:?}");
     }
     let edges = [-0.5, -0.3, 0.05, 0.4, 1.0];
     let found = FINE.histogram(&eval, &x, &edges).unwrap();
-    let shadowed = FINE.histogram(&simulator, &v, &edges).unwrap();
-    let found = agree(&world, &found, &shadowed, &simulator);
+    let simulated = FINE.histogram(&simulator, &v, &edges).unwrap();
+    let found = agree(&world, &found, &simulated, &simulator);
     let bound = 22.0 * FINE.error(OrderTask::Count { slots: SLOTS }) + 1e-4;
     assert!(common::max_error(&found, &[1.0, 3.0, 3.0, 4.0]) <= bound, "{found:?}");
 }
@@ -80,7 +80,7 @@ fn undecided_medians_have_the_predicted_noise() {
     // Values in equal distances on either side of the middle: the noise of the counts is all that
     // decides.
     let halves = [-0.25, 0.75, 0.0, 0.5];
-    let expected_half = FINE.median(&simulator, &on_shadow(&simulator, &halves)).unwrap();
+    let expected_half = FINE.median(&simulator, &on_simulator(&simulator, &halves)).unwrap();
     // The result is a single number, in all slots with one error: the root mean square of
     // independent draws is near the prediction, where a single draw may be near zero.
     let (mut squares, mut deviation) = (0.0, 0.0);
@@ -119,7 +119,7 @@ fn histograms_count_every_value_once() {
             ];
             for edges in cases {
                 let simulator = simulator();
-                let x = on_shadow(&simulator, &values);
+                let x = on_simulator(&simulator, &values);
                 let found = FINE.histogram(&simulator, &x, edges).unwrap().reals();
                 let bins = edges.len() - 1;
                 assert_eq!(found.len(), bins);
@@ -152,7 +152,7 @@ fn histograms_count_every_value_once() {
     // A value on an edge: half in either bin, which is the bound.
     let simulator = simulator();
     let found =
-        FINE.histogram(&simulator, &on_shadow(&simulator, &[0.25]), &[-0.5, 0.25, 1.0]).unwrap();
+        FINE.histogram(&simulator, &on_simulator(&simulator, &[0.25]), &[-0.5, 0.25, 1.0]).unwrap();
     assert!(common::max_error(&found.reals(), &[0.5, 0.5]) < 1e-9);
 }
 
