@@ -16,7 +16,7 @@ fn main() -> bellerophon::Result<()> {
     let edges = [0.0, 40.0, 60.0, 125.0];
 
     // Programs use `Preset::Bootstrapping`: a comparison takes more levels than a fresh vector has.
-    let params = Params::preset(Preset::ToyBootstrapping)?;
+    let params = Params::preset(Preset::Insecure(Toy::Bootstrapping))?;
     let client = ClientKey::generate(&params)?;
     let table = Table::new(salaries.len(), 1)?;
     let needs = Needs::new()

@@ -15,7 +15,7 @@ fn main() -> bellerophon::Result<()> {
         .collect();
     let output: Vec<Vec<f64>> = vec![(0..8).map(|i| (i % 3) as f64 - 1.0).collect()];
 
-    let params = Params::preset(Preset::ToyInsecure)?; // programs: `Preset::Functions`
+    let params = Params::preset(Preset::Insecure(Toy::Functions))?; // programs: `Preset::Functions`
     let options = LinearOptions::default();
     let (top, after) = (params.levels(), params.lookups()?.level_after()); // where look-ups return
     let first = MatrixVector::new(params.ckks(), &Matrix::from_rows(&hidden)?, top, options)?;

@@ -12,7 +12,7 @@ use bellerophon::{ckks::SeededCiphertext, format, mlwe::Security, prelude::*};
 const SECURITY: Security = Security::Insecure;
 
 fn ask(dir: &Path) -> Result<ClientKey, Box<dyn std::error::Error>> {
-    let params = Params::preset(Preset::ToyInsecure)?; // programs: `Preset::Functions`
+    let params = Params::preset(Preset::Insecure(Toy::Functions))?; // programs: `Preset::Functions`
     let client = ClientKey::generate(&params)?;
     fs::write(dir.join("params"), params.to_bytes()?)?;
     let keys = client.evaluation_keys(&Needs::new().multiply())?;

@@ -13,7 +13,7 @@ fn provide(params: &Params, key: &[u8], answers: &[f64]) -> bellerophon::Result<
 
 fn main() -> bellerophon::Result<()> {
     // Means need no look-ups: programs use `Params::choose`, or any preset.
-    let params = Params::preset(Preset::ToyInsecure)?;
+    let params = Params::preset(Preset::Insecure(Toy::Functions))?;
     let owner = ClientKey::generate(&params)?;
     let key = owner.public_key()?.to_bytes()?;
     let server = Evaluator::new(owner.evaluation_keys(&Needs::new())?)?; // sums need no keys

@@ -13,7 +13,7 @@ fn main() -> bellerophon::Result<()> {
     let rows: Vec<Vec<f64>> = points.iter().map(|p| p.iter().map(|v| -2.0 * v).collect()).collect();
     let norms: Vec<f64> = points.iter().map(|p| p.iter().map(|v| v * v).sum()).collect();
 
-    let params = Params::preset(Preset::ToyInsecure)?; // programs: `Preset::Functions`
+    let params = Params::preset(Preset::Insecure(Toy::Functions))?; // programs: `Preset::Functions`
     let (rows, options) = (Matrix::from_rows(&rows)?, LinearOptions::default());
     let products = MatrixVector::new(params.ckks(), &rows, params.levels(), options)?;
     let client = ClientKey::generate(&params)?;

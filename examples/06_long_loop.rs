@@ -7,7 +7,8 @@
 use bellerophon::prelude::*;
 
 fn main() -> bellerophon::Result<()> {
-    let params = Params::preset(Preset::ToyBootstrapping)?; // programs: `Preset::Bootstrapping`
+    // Programs use `Preset::Bootstrapping`.
+    let params = Params::preset(Preset::Insecure(Toy::Bootstrapping))?;
     let client = ClientKey::generate(&params)?;
     let keys = client.evaluation_keys(&Needs::new().multiply().bootstrap())?;
     let server = Evaluator::new(keys)?.with_auto_bootstrap()?;

@@ -13,7 +13,7 @@ fn gamma(k: usize) -> usize {
 fn main() -> bellerophon::Result<()> {
     // Programs use `Preset::Tables(8)`: one vector holds up to 65536 integers, two for each slot.
     // The toy set holds 1024, so that 5000 integers are five vectors.
-    let params = Params::preset(Preset::ToyTables)?;
+    let params = Params::preset(Preset::Insecure(Toy::Tables))?;
     let client = ClientKey::generate(&params)?;
     let server = Evaluator::new(client.evaluation_keys(&Needs::new().functional())?)?;
 

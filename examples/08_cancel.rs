@@ -12,7 +12,7 @@ use std::thread;
 use bellerophon::{ErrorKind, prelude::*};
 
 fn main() -> bellerophon::Result<()> {
-    let params = Params::preset(Preset::ToyInsecure)?; // programs: `Preset::Functions`
+    let params = Params::preset(Preset::Insecure(Toy::Functions))?; // programs: `Preset::Functions`
     let client = ClientKey::generate(&params)?;
     let server = Evaluator::new(client.evaluation_keys(&Needs::new().map())?)?;
     let x = client.encrypt(&[0.25, -0.5, 1.0], -1.0..=1.0)?;

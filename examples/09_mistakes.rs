@@ -15,7 +15,7 @@ fn refused<T: Debug, E: Display + Debug>(what: &str, result: Result<T, E>) {
 }
 
 fn main() -> bellerophon::Result<()> {
-    let params = Params::preset(Preset::ToyInsecure)?;
+    let params = Params::preset(Preset::Insecure(Toy::Functions))?;
     let client = ClientKey::generate(&params)?;
     let server = Evaluator::new(client.evaluation_keys(&Needs::new())?)?;
     let x = client.encrypt(&[0.5, -1.0, 1.0], -1.0..=1.0)?;

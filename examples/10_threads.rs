@@ -9,7 +9,7 @@ use bellerophon::prelude::*;
 use rayon::ThreadPoolBuilder;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let params = Params::preset(Preset::ToyInsecure)?; // programs: `Preset::Functions`
+    let params = Params::preset(Preset::Insecure(Toy::Functions))?; // programs: `Preset::Functions`
     let client = ClientKey::generate(&params)?;
     let server = Evaluator::new(client.evaluation_keys(&Needs::new().map())?)?;
     let x = client.encrypt(&[0.25, -0.5, 1.0], -1.0..=1.0)?;

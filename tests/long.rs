@@ -98,7 +98,7 @@ fn check_refresh(preset: Preset, levels: usize, worst_bits: [f64; 2]) {
 #[test]
 fn a_hundred_steps_with_a_stated_range() {
     let needs = Needs::new().multiply().bootstrap();
-    let Party { client, server } = party(Preset::ToyBootstrapping, &needs, 9);
+    let Party { client, server } = party(Preset::Insecure(Toy::Bootstrapping), &needs, 9);
     let server = server.with_auto_bootstrap().unwrap();
     // As many values as slots, and fewer, whose padding follows the same map.
     for count in [128, 100] {

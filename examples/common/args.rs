@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use bellerophon::{Dense, Needs, Params, Preset, lwe};
+use bellerophon::{Dense, Needs, Params, Preset, Toy, lwe};
 
 use bellerophon::lookup::LutEngine;
 
@@ -40,8 +40,8 @@ pub const WITH_LOOKUPS: [&str; 9] = [
     Preset::Dense(Dense::FunctionsFine).name(),
     Preset::Dense(Dense::FunctionsPrecise).name(),
     Preset::Full.name(),
-    Preset::ToyInsecure.name(),
-    Preset::ToyFull.name(),
+    Preset::Insecure(Toy::Functions).name(),
+    Preset::Insecure(Toy::Full).name(),
 ];
 
 /// Those with a ring bridge, whose values can stay LWE values between tables.
@@ -50,8 +50,8 @@ pub const WITH_VALUES: [&str; 6] = [
     Preset::FunctionsFine.name(),
     Preset::FunctionsPrecise.name(),
     Preset::Full.name(),
-    Preset::ToyInsecure.name(),
-    Preset::ToyFull.name(),
+    Preset::Insecure(Toy::Functions).name(),
+    Preset::Insecure(Toy::Full).name(),
 ];
 
 impl Common {

@@ -72,7 +72,8 @@ fn sigmoid(x: f64) -> f64 {
 /// Toy dimensions: what a correction gains is the same, but tables are coarse.
 #[test]
 fn corrections_take_the_index_error_away() {
-    let mut w = world(Preset::ToyInsecure, &Needs::new().map_with([Engine::Corrected]));
+    let mut w =
+        world(Preset::Insecure(Toy::Functions), &Needs::new().map_with([Engine::Corrected]));
     let (mean, worst, plan) = w.errors(f64::tanh, (-4.0, 4.0), 9.0, (256, None));
     assert!(plan.order > Some(0) && worst < 2f64.powi(-9), "{worst} {plan:?}");
     let ratio = mean / plan.accuracy.as_ref().unwrap().mean_abs;
@@ -126,7 +127,7 @@ fn corrections_take_the_index_error_away() {
 #[test]
 fn corrections_work_on_ntru() {
     for engines in cases([vec![Engine::Ntru], vec![Engine::Corrected, Engine::Ntru]], 1) {
-        let mut w = world(Preset::ToyInsecure, &Needs::new().map_with(engines));
+        let mut w = world(Preset::Insecure(Toy::Functions), &Needs::new().map_with(engines));
         assert_eq!(w.server.engine(), Some(Engine::Ntru));
         let (mean, worst, _) = w.errors(f64::tanh, (-4.0, 4.0), 9.0, (256, None));
         let params = w.client.params();
@@ -145,7 +146,10 @@ fn corrections_work_on_ntru() {
 /// spoils the plan, and nothing is said of the padding that is not so.
 #[test]
 fn narrow_ranges_and_padding_are_no_harm() {
-    let w = world(Preset::ToyInsecure, &Needs::new().map_with([Engine::Corrected]).rotate([1]));
+    let w = world(
+        Preset::Insecure(Toy::Functions),
+        &Needs::new().map_with([Engine::Corrected]).rotate([1]),
+    );
     let inputs = [1.5, 2.0, 1.0];
     let x = encrypt(&w.client, &inputs, 1.0..=2.0);
     for level in [x.level(), 2] {
@@ -208,7 +212,7 @@ impl World {
 /// Vectors with more slots than values, and unusual scales and amplitudes.
 #[test]
 fn operands_of_all_shapes() {
-    let w = world(Preset::ToyInsecure, &Needs::new().map_with([Engine::Corrected]));
+    let w = world(Preset::Insecure(Toy::Functions), &Needs::new().map_with([Engine::Corrected]));
     w.looks_up(3, 16);
     w.looks_up(1, 1);
     // A narrow domain, a wide one, and a scale of its own with levels to spare and without.
@@ -235,7 +239,7 @@ fn operands_of_all_shapes() {
 #[cfg(feature = "long-tests")]
 #[test]
 fn many_values_are_corrected() {
-    let w = world(Preset::ToyInsecure, &Needs::new().map_with([Engine::Corrected]));
+    let w = world(Preset::Insecure(Toy::Functions), &Needs::new().map_with([Engine::Corrected]));
     let slots = w.client.params().slots();
     w.looks_up(slots / 2 + 1, slots);
     w.looks_up(slots, slots);
@@ -243,7 +247,7 @@ fn many_values_are_corrected() {
 
 #[test]
 fn what_cannot_be_had_is_refused() {
-    let w = world(Preset::ToyInsecure, &Needs::new().map_with([Engine::Corrected]));
+    let w = world(Preset::Insecure(Toy::Functions), &Needs::new().map_with([Engine::Corrected]));
     let x = w.client.encrypt(&[0.5], -4.0..=4.0).unwrap();
     let error = w
         .server
@@ -253,7 +257,7 @@ fn what_cannot_be_had_is_refused() {
         panic!("{error}")
     };
     assert!((-12.0..0.0).contains(reached), "{error}");
-    let plain = world(Preset::ToyInsecure, &Needs::new().map_with([Engine::Rgsw]));
+    let plain = world(Preset::Insecure(Toy::Functions), &Needs::new().map_with([Engine::Rgsw]));
     let x = plain.client.encrypt(&[0.5], -4.0..=4.0).unwrap();
     let tanh = MapRequest::new(f64::tanh).over(-4.0..=4.0).typical(Accuracy::bits(9.0));
     let error = plain.server.map_with(&x, &tanh).unwrap_err();

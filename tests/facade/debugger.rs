@@ -20,9 +20,9 @@ use crate::common::{Party, encrypt, errors, params_of, party, spread};
 const LEN: usize = 199;
 
 fn toy(seed: u64) -> Party {
-    let slots = params_of(Preset::ToyBootstrapping).slots();
+    let slots = params_of(Preset::Insecure(Toy::Bootstrapping)).slots();
     let needs = Needs::new().multiply().bootstrap().conjugate().rotate_any().sums(slots);
-    let Party { client, server } = party(Preset::ToyBootstrapping, &needs, seed);
+    let Party { client, server } = party(Preset::Insecure(Toy::Bootstrapping), &needs, seed);
     Party { client, server: server.with_auto_bootstrap().unwrap() }
 }
 
@@ -304,7 +304,8 @@ fn debugger_ranges_are_those_of_the_evaluator() {
 #[test]
 fn maps_are_steps() {
     // A table, with the keys of the evaluator.
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().multiply().map(), 70);
+    let Party { client, server } =
+        party(Preset::Insecure(Toy::Functions), &Needs::new().multiply().map(), 70);
     let debugger = client.debugger(&server).unwrap();
     let values = [0.5, -1.5, 2.0];
     let x = debugger.watch(client.encrypt(&values, -2.0..=2.0).unwrap(), &values).unwrap();

@@ -19,7 +19,7 @@ fn within(y: &Ciphertext, lo: f64, hi: f64) {
 #[test]
 fn look_ups_chain_over_one_domain() {
     let needs = Needs::new().map().bridge(Bridge::Ring).bridge(Bridge::Linear);
-    let Party { client, server } = party(Preset::ToyInsecure, &needs, 51);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &needs, 51);
     let values = spread(200, -1.0, 1.0);
     let x = encrypt(&client, &values, -1.0..=1.0);
     for bridge in [Bridge::Ring, Bridge::Linear] {
@@ -47,7 +47,7 @@ fn look_ups_chain_over_one_domain() {
 #[cfg(feature = "long-tests")]
 #[test]
 fn sorted_values_stay_in_their_domain() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 52);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &Needs::new().map(), 52);
     let domain = server.within(-1.0..=1.0);
     let values = spread(8, -1.0, 1.0);
     let x = encrypt(&client, &values, -1.0..=1.0);
@@ -105,7 +105,7 @@ fn sorted_values_stay_in_their_domain() {
 #[cfg(feature = "long-tests")]
 #[test]
 fn a_median_network_stays_in_its_domain() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 53);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &Needs::new().map(), 53);
     let domain = server.within(0.0..=1.0);
     let rows: Vec<Vec<f64>> = (0..9)
         .map(|i| (0..30).map(|j| f64::from((i * 37 + j * 53) % 101) / 100.0).collect())
@@ -149,7 +149,8 @@ fn a_median_network_stays_in_its_domain() {
 /// that is too narrow or too wide.
 #[test]
 fn the_carried_range_is_the_domain() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().multiply().map(), 54);
+    let Party { client, server } =
+        party(Preset::Insecure(Toy::Functions), &Needs::new().multiply().map(), 54);
     let values = [0.5, -1.5, 2.0];
     let x = encrypt(&client, &values, -2.0..=2.0);
     let square = server.square(&x).unwrap();
@@ -198,14 +199,14 @@ fn sums_of_many_results_leave_padding_out() {
 /// Padding is zero: sums of results are those of their values, and the range of the slots has the
 /// zero.
 fn sums_of_results_leave_padding_out(counts: &[usize]) {
-    let level = params_of(Preset::ToyInsecure).levels();
+    let level = params_of(Preset::Insecure(Toy::Functions)).levels();
     let keys = KeyLevels::default().sum_slots(1024, level);
     let needs = Needs::new()
         .map_with([Engine::Corrected])
         .bridge(Bridge::Ring)
         .bridge(Bridge::Linear)
         .keys(&keys);
-    let Party { client, server } = party(Preset::ToyInsecure, &needs, 55);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &needs, 55);
     let shifted = |v: f64| 4.0 + v.sin();
     let tables = server.tables().unwrap();
     for &count in counts {

@@ -25,7 +25,7 @@ fn worst(party: &Party, y: &Ciphertext, values: &[f64], f: impl Fn(f64) -> f64) 
 /// A polynomial of all slots takes the time of a few table values and has a smaller error.
 #[test]
 fn a_polynomial_replaces_a_slower_and_coarser_table() {
-    let party = party(Preset::ToyFull, &Needs::new().map().multiply(), 301);
+    let party = party(Preset::Insecure(Toy::Full), &Needs::new().map().multiply(), 301);
     let Party { client, server } = &party;
     let values = spread(client.params().slots(), -1.0, 1.0);
     let x = encrypt(client, &values, -1.0..=1.0);
@@ -52,7 +52,7 @@ fn a_polynomial_replaces_a_slower_and_coarser_table() {
 #[test]
 fn no_choice_is_worse_than_the_table() {
     let needs = Needs::new().map().multiply().functional();
-    let party = party(Preset::ToyFull, &needs, 302);
+    let party = party(Preset::Insecure(Toy::Full), &needs, 302);
     let Party { client, server } = &party;
     let wave = |v: f64| (9.0 * v).sin();
     let step = |v: f64| if v < 0.3 { 0.0 } else { 1.0 };
@@ -96,7 +96,7 @@ fn no_choice_is_worse_than_the_table() {
 /// Keys of tables alone: results and errors are those of the tables.
 #[test]
 fn tables_alone_serve_as_they_are() {
-    let party = party(Preset::ToyInsecure, &Needs::new().map(), 303);
+    let party = party(Preset::Insecure(Toy::Functions), &Needs::new().map(), 303);
     let Party { client, server } = &party;
     let x = encrypt(client, &spread(20, -2.0, 2.0), -2.0..=2.0);
     let tables = |request: MapRequest<'static>| request.engines([Engine::Rgsw]);
@@ -125,7 +125,8 @@ fn tables_alone_serve_as_they_are() {
         assert_eq!(own, of_tables);
     }
     // Keys of products alone: a polynomial, and where it cannot serve, the keys of tables.
-    let party = crate::common::party(Preset::ToyInsecure, &Needs::new().multiply(), 303);
+    let party =
+        crate::common::party(Preset::Insecure(Toy::Functions), &Needs::new().multiply(), 303);
     let x = encrypt(&party.client, &[0.5, -1.0], -2.0..=2.0);
     let y = party.server.map(&x, f64::tanh).unwrap();
     assert!(worst(&party, &y, &[0.5, -1.0], f64::tanh) < 2f64.powi(-7));
@@ -137,7 +138,7 @@ fn tables_alone_serve_as_they_are() {
 #[test]
 fn what_is_planned_runs() {
     let needs = Needs::new().map().multiply().bootstrap();
-    let party = party(Preset::ToyFull, &needs, 304);
+    let party = party(Preset::Insecure(Toy::Full), &needs, 304);
     let Party { client, server } = &party;
     let after = client.params().lookups().unwrap().level_after();
     let values = spread(6, -1.0, 1.0);
@@ -178,7 +179,7 @@ fn what_is_planned_runs() {
 /// Plans from before prices had names are read.
 #[test]
 fn plans_without_prices_are_read() {
-    let params = crate::common::params_of(Preset::ToyInsecure);
+    let params = crate::common::params_of(Preset::Insecure(Toy::Functions));
     let plan = params.map_plan(&MapRequest::of(Known::Tanh).over(-4.0..=4.0)).unwrap();
     let mut json = serde_json::to_value(&plan).unwrap();
     let fields = json.as_object_mut().unwrap();

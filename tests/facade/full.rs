@@ -30,8 +30,8 @@ pub fn functional_bootstraps_take_no_keys(params: &Params) {
 #[test]
 fn functional_bootstraps_take_the_keys_of_bootstraps() {
     let without = Needs::new().multiply().map().bootstrap();
-    functional_bootstraps_take_no_keys(&params_of(Preset::ToyFull));
-    let client = ClientKey::generate(&params_of(Preset::ToyFull)).unwrap();
+    functional_bootstraps_take_no_keys(&params_of(Preset::Insecure(Toy::Full)));
+    let client = ClientKey::generate(&params_of(Preset::Insecure(Toy::Full))).unwrap();
     let stored = |needs: &Needs| {
         let (mut bytes, keys) = (vec![], client.evaluation_keys(needs).unwrap());
         keys.write_to(&mut bytes).unwrap();
@@ -59,7 +59,7 @@ fn functional_bootstraps_take_the_keys_of_bootstraps() {
 /// Functions of the whole vector, products, look-ups and bootstraps in turns, as long as one likes.
 #[test]
 fn all_engines_and_bootstraps_take_turns_without_end() {
-    let Party { client, server } = party(Preset::ToyFull, &everything(), 91);
+    let Party { client, server } = party(Preset::Insecure(Toy::Full), &everything(), 91);
     let server = server.with_auto_bootstrap().unwrap();
     let mut clear = spread(200, -1.0, 1.0);
     let mut x = client.encrypt(&clear, -1.0..=1.0).unwrap();
@@ -101,7 +101,7 @@ fn all_engines_and_bootstraps_take_turns_without_end() {
 /// Tables of 256 entries follow each other, on both parts of the slots.
 #[test]
 fn exact_tables_follow_each_other() {
-    let Party { client, server } = party(Preset::ToyFull, &everything(), 92);
+    let Party { client, server } = party(Preset::Insecure(Toy::Full), &everything(), 92);
     let mut clear: Vec<usize> = (0..2 * client.params().slots()).map(|i| i * 77 % 256).collect();
     let mut x = client.encrypt(&clear, Modulo(256)).unwrap();
     for _ in 0..3 {

@@ -142,9 +142,10 @@ fn bootstrapping_has_documented_levels_and_key_sizes() {
 #[test]
 fn bootstrapping_has_documented_secrets_and_moduli() {
     let bound = |secret| security::max_log2_modulus(1 << 16, secret, Model::Bits128).unwrap();
-    for (preset, slots, degree) in
-        [(Preset::Bootstrapping, 1024, 1 << 16), (Preset::ToyBootstrapping, 64, 1 << 10)]
-    {
+    for (preset, slots, degree) in [
+        (Preset::Bootstrapping, 1024, 1 << 16),
+        (Preset::Insecure(Toy::Bootstrapping), 64, 1 << 10),
+    ] {
         let params = params_of(preset);
         let (lattice, raising) = (params.ckks().lattice(), params.bootstrapper().unwrap());
         assert_eq!(
@@ -275,7 +276,7 @@ fn presets_serve_or_refuse_rotations_by_every_step() {
 /// What the toy twin refuses, it refuses with the words of the real set.
 #[test]
 fn the_toy_twin_refuses_as_the_real_set_does() {
-    let messages = [Preset::Full, Preset::ToyFull].map(|preset| {
+    let messages = [Preset::Full, Preset::Insecure(Toy::Full)].map(|preset| {
         let Party { client, server } = party(preset, &Needs::new(), 93);
         let x = client.encrypt(&[0.5, 0.25], -1.0..=1.0).unwrap();
         let low = server.drop_to_level(&x, 1).unwrap();
@@ -307,8 +308,8 @@ fn rotations_of_bootstraps_serve_programs_alike() {
         Preset::Bootstrapping,
         Preset::Dense(Dense::Bootstrapping),
         Preset::Full,
-        Preset::ToyBootstrapping,
-        Preset::ToyFull,
+        Preset::Insecure(Toy::Bootstrapping),
+        Preset::Insecure(Toy::Full),
     ] {
         let params = params_of(preset);
         let keys = params.bootstrapper().unwrap().keys();

@@ -23,7 +23,7 @@ fn integers(count: usize, p: usize) -> Vec<usize> {
 
 #[test]
 fn tables_over_stored_keys() {
-    let params = params_of(Preset::ToyTables);
+    let params = params_of(Preset::Insecure(Toy::Tables));
     let client = ClientKey::generate(&params).unwrap();
     let needs = Needs::new().functional();
     let keys = client.evaluation_keys(&needs).unwrap();
@@ -51,7 +51,7 @@ fn tables_over_stored_keys() {
 /// the results.
 #[test]
 fn matrices_of_integers_are_exact_between_tables() {
-    let params = params_of(Preset::ToyTables);
+    let params = params_of(Preset::Insecure(Toy::Tables));
     let (blocks, count) = (8, 16);
     let weight = |i: usize, j: usize| ((5 * i + 3 * j) % 15) as i64 - 7;
     let row = |i| (0..blocks).map(|j| weight(i, j) as f64).collect();
@@ -101,7 +101,7 @@ fn matrices_of_integers_are_exact_between_tables() {
 
 #[test]
 fn smooth_functions_of_both_parts() {
-    let params = params_of(Preset::ToySmooth);
+    let params = params_of(Preset::Insecure(Toy::Smooth));
     let client = ClientKey::generate(&params).unwrap();
     let server =
         Evaluator::new(client.evaluation_keys(&Needs::new().functional()).unwrap()).unwrap();
@@ -150,7 +150,7 @@ fn smooth_functions_of_both_parts() {
 
 #[test]
 fn what_the_parameters_do_not_serve_is_refused() {
-    let params = params_of(Preset::ToyInsecure);
+    let params = params_of(Preset::Insecure(Toy::Functions));
     assert!(
         refusal(&params.functional())
             .is(&ErrorKind::Unsupported, "' have no functional bootstrapping: take a")
@@ -169,7 +169,7 @@ fn what_the_parameters_do_not_serve_is_refused() {
 /// A client and a server that have nothing of each other but bytes.
 #[test]
 fn integers_travel_and_are_published() {
-    let params = params_of(Preset::ToyTables);
+    let params = params_of(Preset::Insecure(Toy::Tables));
     let client = ClientKey::generate(&params).unwrap();
     let server =
         Evaluator::new(client.evaluation_keys(&Needs::new().functional()).unwrap()).unwrap();
@@ -234,7 +234,7 @@ fn integers_travel_and_are_published() {
 
 #[test]
 fn paired_vectors_travel_and_are_published() {
-    let params = params_of(Preset::ToySmooth);
+    let params = params_of(Preset::Insecure(Toy::Smooth));
     let client = ClientKey::generate(&params).unwrap();
     let server =
         Evaluator::new(client.evaluation_keys(&Needs::new().functional()).unwrap()).unwrap();
@@ -274,7 +274,7 @@ fn paired_vectors_travel_and_are_published() {
 
 #[test]
 fn functional_bootstraps_report_and_can_be_cancelled() {
-    let params = params_of(Preset::ToyTables);
+    let params = params_of(Preset::Insecure(Toy::Tables));
     let client = ClientKey::generate(&params).unwrap();
     let keys = client.evaluation_keys(&Needs::new().functional()).unwrap();
     let x = client.encrypt(&[1, 2, 3], Modulo(4)).unwrap();
@@ -309,8 +309,8 @@ fn functional_bootstraps_report_and_can_be_cancelled() {
 /// test takes few integers and a stated failure probability.
 #[test]
 fn integers_become_single_values_and_come_back() {
-    let spec = Preset::ToyTables.spec().unwrap();
-    let ParamsSpec { lookup, ring_bridge, .. } = Preset::ToyInsecure.spec().unwrap();
+    let spec = Preset::Insecure(Toy::Tables).spec().unwrap();
+    let ParamsSpec { lookup, ring_bridge, .. } = Preset::Insecure(Toy::Functions).spec().unwrap();
     let ring_modulus = spec.slots.lattice.q[0];
     let functional = FbtSpec { log2_failure: -8.0, ..spec.functional.clone().unwrap() };
     let spec = ParamsSpec {

@@ -21,7 +21,7 @@ const TOP: usize = 8;
 const COUNT: usize = 16;
 
 fn toy() -> Party {
-    party(Preset::ToyInsecure, &Needs::new().multiply().rotate([1]), 46)
+    party(Preset::Insecure(Toy::Functions), &Needs::new().multiply().rotate([1]), 46)
 }
 
 fn encrypted(client: &ClientKey, values: &[f64]) -> Ciphertext {
@@ -154,7 +154,8 @@ fn slots() -> BTreeSet<&'static str> {
 /// Operations on two vectors of integers, either of which has more levels.
 fn integers() -> [&'static str; 4] {
     const P: usize = 16;
-    let Party { client, server } = party(Preset::ToyTables, &Needs::new().functional(), 47);
+    let Party { client, server } =
+        party(Preset::Insecure(Toy::Tables), &Needs::new().functional(), 47);
     let low = client.params().functional().unwrap().input_level();
     let mut rng = <rand_chacha::ChaCha20Rng as rand::SeedableRng>::seed_from_u64(5);
     let mut fresh = |factor: usize, level: usize| {
@@ -181,7 +182,8 @@ fn integers() -> [&'static str; 4] {
 fn look_ups() -> [&'static str; 2] {
     // Tables of the toy set are coarse.
     const COARSE: f64 = 0.2;
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().multiply().map(), 48);
+    let Party { client, server } =
+        party(Preset::Insecure(Toy::Functions), &Needs::new().multiply().map(), 48);
     let fresh = |values: Vec<f64>| Vector { ciphertext: encrypted(&client, &values), values };
     let x = fresh(spread(COUNT, -0.75, 0.5));
     let y = fresh(spread(COUNT, 0.25, 1.0)).squared(&server);

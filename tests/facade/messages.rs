@@ -40,7 +40,7 @@ fn check<T: std::fmt::Debug>(result: Result<T>, op: &str, with: &[&str], without
 /// A bootstrap that the parameters do not have is not to be asked for; one that they have is.
 #[test]
 fn missing_bootstraps_say_what_would_help() {
-    let toy = party(Preset::ToyInsecure, &Needs::new().multiply(), 71);
+    let toy = party(Preset::Insecure(Toy::Functions), &Needs::new().multiply(), 71);
     let x = toy.client.encrypt(&[0.5], -1.0..=1.0).unwrap();
     for refused in [
         toy.server.bootstrap(&x).map(drop),
@@ -51,14 +51,14 @@ fn missing_bootstraps_say_what_would_help() {
         let preset = message.contains("`Preset::Bootstrapping`");
         assert!(message.contains("bootstrap") && preset && !message.contains("Needs"), "{message}");
     }
-    let other = party(Preset::ToyBootstrapping, &Needs::new().multiply(), 71);
+    let other = party(Preset::Insecure(Toy::Bootstrapping), &Needs::new().multiply(), 71);
     let x = other.client.encrypt(&[0.5], -1.0..=1.0).unwrap();
     let refused = other.server.bootstrap(&x);
     check(refused, "bootstrap", &["`Needs::bootstrap`", "evaluation_keys"], &["KeyLevels"]);
     let refused = other.server.clone().with_auto_bootstrap();
     check(refused, "with_auto_bootstrap", &["`Needs::bootstrap`"], &[]);
     // Functional bootstraps come from operations of another crate, whose errors convert.
-    let table: Result<IntVec> = party(Preset::ToyTables, &Needs::new(), 72).table();
+    let table: Result<IntVec> = party(Preset::Insecure(Toy::Tables), &Needs::new(), 72).table();
     assert!(message(table).contains("`Needs::functional`"));
 }
 
@@ -73,7 +73,7 @@ impl Party {
 /// The constant is what is too large, at any level: no level, and none of another vector.
 #[test]
 fn too_large_constants_say_how_large_they_may_be() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new(), 73);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &Needs::new(), 73);
     let x = client.encrypt(&[1.0, 2.0], -2.0..=2.0).unwrap();
     check(
         server.mul_scalar(&x, 1e30),
@@ -102,7 +102,7 @@ fn too_large_constants_say_how_large_they_may_be() {
 
 #[test]
 fn numbers_of_results_are_named_as_such() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 74);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &Needs::new().map(), 74);
     let x = client.encrypt(&[0.5, 0.25, -0.5], -1.0..=1.0).unwrap();
     let within = server.within(-1.0..=1.0);
     let none = within.largest(&x, 0);
@@ -115,12 +115,12 @@ fn numbers_of_results_are_named_as_such() {
 
 #[test]
 fn missing_keys_are_named_by_the_request_for_them() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 75);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &Needs::new().map(), 75);
     let x = client.encrypt(&[0.5, 0.25, -0.5], -1.0..=1.0).unwrap();
     // The keys of `map` contain a relinearization key for the low levels only.
     check(server.mul(&x, &x), "mul", &["`Needs::multiply`"], &["KeyLevels", "level"]);
     check(server.square(&x), "square", &["`Needs::multiply`"], &[]);
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new(), 76);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &Needs::new(), 76);
     let x = client.encrypt(&[0.5, 0.25, -0.5], -1.0..=1.0).unwrap();
     let refused = server.rotate(&x, 1);
     check(refused, "rotate", &["`Needs::rotate`", "by 1"], &["[]", "compose", "KeyLevels"]);
@@ -133,7 +133,8 @@ fn missing_keys_are_named_by_the_request_for_them() {
 /// Lengths: the remedies are methods that exist.
 #[test]
 fn a_list_of_one_number_is_not_a_number() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().multiply(), 77);
+    let Party { client, server } =
+        party(Preset::Insecure(Toy::Functions), &Needs::new().multiply(), 77);
     let x = client.encrypt(&[0.5, 0.25, -0.5], -1.0..=1.0).unwrap();
     let refused = server.mul_values(&x, &[2.0]);
     check(refused, "mul_values", &["3 values against 1", "`mul_scalar`", "`broadcast`"], &[]);
@@ -146,7 +147,7 @@ fn a_list_of_one_number_is_not_a_number() {
 /// Bytes of another known type are named, not numbered alone.
 #[test]
 fn objects_of_another_type_are_named() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new(), 78);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &Needs::new(), 78);
     let params = client.params();
     let x = client.encrypt(&[0.5], -1.0..=1.0).unwrap();
     let published = server.publish(&x, -1.0..=1.0).unwrap();
@@ -160,7 +161,7 @@ fn objects_of_another_type_are_named() {
 /// Decimal numbers, not powers of two, where people choose the number.
 #[test]
 fn numbers_are_decimal() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 79);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &Needs::new().map(), 79);
     let x = client.encrypt(&[0.0], 0.0..=0.0).unwrap();
     let x = server.assume_range(&x, 0.0..=0.0).unwrap();
     let plan = |domain| {
@@ -182,18 +183,19 @@ fn numbers_are_decimal() {
     let refused = server.map_with(&x, &request().error(Accuracy::absolute(1e-4)));
     check(refused, "map", &["to an error of 1e-4 (", "poly: ", ", needed is 1e-4"], &power);
     let corrected = Needs::new().map_with([Engine::Corrected]);
-    let Party { client, server } = party(Preset::ToyInsecure, &corrected, 79);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &corrected, 79);
     let x = client.encrypt(&[0.5], -1.0..=1.0).unwrap();
     let refused = server.map_with(&x, &request().typical(Accuracy::absolute(1e-6)));
     check(refused, "map", &["below 1e-6 was requested", "reach 5.", "e-4 at best"], &power);
-    let smooth = params_of(Preset::ToySmooth);
+    let smooth = params_of(Preset::Insecure(Toy::Smooth));
     let kink = Function::lipschitz("|x|", f64::abs, 1.0);
     let series =
         smooth.functional().unwrap().real_function(&kink, -1.0, 1.0, Accuracy::absolute(1e-4));
     let text = message(series.map(drop));
     assert!(text.contains("the requested error is 1e-4,") && !text.contains("2^-"), "{text}");
     // Noise in units of the distance between integers.
-    let Party { client, server } = party(Preset::ToyTables, &Needs::new().functional(), 79);
+    let Party { client, server } =
+        party(Preset::Insecure(Toy::Tables), &Needs::new().functional(), 79);
     let x = client.encrypt(&[1.0, 2.0], 0.0..=3.0).unwrap();
     let x = server.assume_noise(&x, 0.25).unwrap();
     let table =
@@ -207,7 +209,7 @@ fn numbers_are_decimal() {
 /// A program whose `main` returns the error prints its message.
 #[test]
 fn errors_print_their_message() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new(), 80);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &Needs::new(), 80);
     let x = client.encrypt(&[0.5, 0.25], -1.0..=1.0).unwrap();
     let error: Error = server.rotate(&x, 1).unwrap_err();
     assert_eq!(format!("{error:?}"), error.to_string());
@@ -218,7 +220,8 @@ fn errors_print_their_message() {
 /// A position is called one, and every argument that cannot be right gets a sentence of its own.
 #[test]
 fn arguments_are_refused_in_a_sentence_that_fits() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().sums(4), 81);
+    let Party { client, server } =
+        party(Preset::Insecure(Toy::Functions), &Needs::new().sums(4), 81);
     let x = client.encrypt(&[0.5, 0.25, -0.5], -1.0..=1.0).unwrap();
     let nan = f64::NAN;
     let encrypt = |values: &[f64]| client.encrypt(values, -1.0..=1.0).map(drop);
@@ -268,7 +271,7 @@ fn arguments_are_refused_in_a_sentence_that_fits() {
 #[test]
 fn what_is_too_low_to_bootstrap_is_told_so() {
     let needs = Needs::new().multiply().bootstrap();
-    let Party { client, server } = party(Preset::ToyBootstrapping, &needs, 82);
+    let Party { client, server } = party(Preset::Insecure(Toy::Bootstrapping), &needs, 82);
     let x = client.encrypt(&[0.5], -1.0..=1.0).unwrap();
     let low = server.drop_to_level(&x, 0).unwrap();
     let with = ["from level", "this one is at level 0", "bootstrap it earlier"];

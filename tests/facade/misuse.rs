@@ -120,7 +120,7 @@ struct World {
 }
 
 fn world(needs: &Needs) -> World {
-    let Party { client, server } = party(Preset::ToyInsecure, needs, 1);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), needs, 1);
     let bare = Evaluator::new(client.evaluation_keys(&Needs::new()).unwrap()).unwrap();
     let encrypt = |client: &ClientKey, values: &[f64]| {
         let level = client.params().levels();

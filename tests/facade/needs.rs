@@ -11,7 +11,7 @@ use crate::parts::{Parts, serve};
 #[test]
 fn sums_take_vectors_of_every_length() {
     let Party { client, server } =
-        crate::common::party(Preset::ToyInsecure, &Needs::new().sums(100), 61);
+        crate::common::party(Preset::Insecure(Toy::Functions), &Needs::new().sums(100), 61);
     for count in [1, 2, 3, 7, 8, 31, 64, 100, 128] {
         let values = spread(count, -1.0, 1.0);
         let x = encrypt(&client, &values, -1.0..=1.0);
@@ -27,7 +27,8 @@ fn sums_take_vectors_of_every_length() {
 #[test]
 fn statistics_take_tables_of_fewer_rows() {
     let needs = Needs::new().statistics(50, 1).statistics(10, 3);
-    let Party { client, server } = crate::common::party(Preset::ToyInsecure, &needs, 62);
+    let Party { client, server } =
+        crate::common::party(Preset::Insecure(Toy::Functions), &needs, 62);
     for (rows, columns) in [(50, 1), (20, 1), (2, 1), (10, 3), (4, 3)] {
         let table = Table::new(rows, columns).unwrap();
         let all = spread(rows * columns, 0.0, 1.0);
@@ -53,7 +54,7 @@ fn statistics_take_tables_of_fewer_rows() {
 /// The sizes are predicted, and what the parameters cannot hold is refused with the limit.
 #[test]
 fn requests_beyond_the_slots_are_refused() {
-    let params = params_of(Preset::ToyInsecure);
+    let params = params_of(Preset::Insecure(Toy::Functions));
     let client = ClientKey::generate(&params).unwrap();
     let slots = params.slots();
     let needs = Needs::new().sums(slots).statistics(slots, 1);

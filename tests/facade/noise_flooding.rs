@@ -36,7 +36,8 @@ fn bound(params: &Params, count: usize) -> NoiseBound {
 
 #[test]
 fn shared_results_are_counted_and_as_exact_as_stated() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().multiply(), 1);
+    let Party { client, server } =
+        party(Preset::Insecure(Toy::Functions), &Needs::new().multiply(), 1);
     let mut rng = ChaCha20Rng::seed_from_u64(2);
     for count in [1, 100, 1024] {
         let values = spread(count, -1.0, 1.0);
@@ -93,12 +94,12 @@ fn smoothed<A: CkksOps>(a: &A, x: &A::Ciphertext) -> ckks::Result<A::Ciphertext>
 fn polynomials_and_transforms_are_shared() {
     let count = 64;
     let values = spread(count, -1.0, 1.0);
-    let params = params_of(Preset::ToyInsecure);
+    let params = params_of(Preset::Insecure(Toy::Functions));
     let simulator = Simulator::new(params.ckks()).worst_case();
     let any = simulator.encrypt(&vec![0.0; count], range(1.0), params.levels()).unwrap();
     let bound = simulator.noise_bound(&smoothed(&simulator, &any).unwrap()).unwrap();
     let needs = Needs::new().program(&simulator.report());
-    let Party { client, server } = party(Preset::ToyInsecure, &needs, 14);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &needs, 14);
     let y = smoothed(&server, &encrypt(&client, &values, -1.0..=1.0)).unwrap();
     let mut rng = ChaCha20Rng::seed_from_u64(15);
     let p = Chebyshev::interpolate(f64::tanh, -1.0, 1.0, 3);
@@ -116,7 +117,8 @@ fn polynomials_and_transforms_are_shared() {
 
 #[test]
 fn refused_results_cost_nothing() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().multiply(), 3);
+    let Party { client, server } =
+        party(Preset::Insecure(Toy::Functions), &Needs::new().multiply(), 3);
     let x = encrypt(&client, &[0.5; 1024], -1.0..=1.0);
     let y = program(&server, &x).unwrap();
     let bound = bound(client.params(), 1024);
@@ -165,7 +167,8 @@ fn refused_results_cost_nothing() {
 /// before or after it shared, has fewer left when it runs again, never more.
 #[test]
 fn what_was_reserved_is_not_shared_again() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().multiply(), 9);
+    let Party { client, server } =
+        party(Preset::Insecure(Toy::Functions), &Needs::new().multiply(), 9);
     let y = program(&server, &encrypt(&client, &[0.5; 16], -1.0..=1.0)).unwrap();
     let bound = bound(client.params(), 16);
     let (mut stored, mut shared) = (3, 0);
@@ -202,7 +205,7 @@ fn reserved(x: &Ciphertext, queries: u64, bits: f64) -> DecryptionBudget {
 #[test]
 fn flooded_look_ups_err_as_predicted() {
     let domain = -4.0..=4.0;
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 4);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &Needs::new().map(), 4);
     let mut rng = ChaCha20Rng::seed_from_u64(5);
     for (count, bits) in [(64, 32.0), (700, 32.0)] {
         let values = spread(count, -4.0, 4.0);
@@ -228,7 +231,7 @@ fn flooded_look_ups_err_as_predicted() {
 /// The noise of extracted values is what they say, nearly all of it flooding.
 #[test]
 fn flooded_values_carry_their_noise() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 6);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &Needs::new().map(), 6);
     let values = spread(1000, -4.0, 4.0);
     let x = encrypt(&client, &values, -4.0..=4.0);
     let (bound, mut budget) = (fresh(&server, &x, 4.0), reserved(&x, 1, 28.0));
@@ -291,7 +294,7 @@ fn noisy<A: CkksOps>(
 /// hides.
 #[test]
 fn flooding_is_sized_by_the_program() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 13);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &Needs::new().map(), 13);
     let x = encrypt(&client, &spread(1000, -4.0, 4.0), -4.0..=4.0);
     let zeros = encrypt(&client, &[0.0; 1000], 0.0..=0.0);
     let y = noisy(&server, &x, zeros).unwrap();
@@ -312,7 +315,7 @@ fn flooding_is_sized_by_the_program() {
 /// a vector that was looked up, whose error is no noise of the slots, is refused.
 #[test]
 fn flooding_is_not_sized_by_the_vector() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 10);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &Needs::new().map(), 10);
     let x = encrypt(&client, &spread(64, -4.0, 4.0), -4.0..=4.0);
     let bound = fresh(&server, &x, 4.0);
     let mut budget = reserved(&x, 4, 28.0);
@@ -350,7 +353,7 @@ fn flooding_is_not_sized_by_the_vector() {
 #[test]
 fn evaluators_add_up_what_may_fail() {
     let needs = Needs::new().multiply().map_with([Engine::Corrected]);
-    let Party { client, server } = party(Preset::ToyInsecure, &needs, 11);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &needs, 11);
     let params = client.params();
     let x = encrypt(&client, &spread(8, -1.0, 1.0), -1.0..=1.0);
     let close = |server: &Evaluator, halves: f64| {
@@ -394,7 +397,7 @@ fn evaluators_add_up_what_may_fail() {
 #[test]
 fn automatic_bootstraps_add_up() {
     let needs = Needs::new().multiply().bootstrap();
-    let Party { client, server } = party(Preset::ToyBootstrapping, &needs, 12);
+    let Party { client, server } = party(Preset::Insecure(Toy::Bootstrapping), &needs, 12);
     let server = server.with_auto_bootstrap().unwrap();
     let params = client.params();
     let mut x = encrypt(&client, &[0.5, -0.25], -1.0..=1.0);
@@ -418,7 +421,7 @@ fn automatic_bootstraps_add_up() {
 /// What a program leaves behind the values of a vector is gone before it is handed on.
 #[test]
 fn padding_is_cleared_before_release() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 8);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &Needs::new().map(), 8);
     let x = encrypt(&client, &[0.5, -0.25, 1.0], -1.0..=1.0);
     let all = |y: &Ciphertext| client.decrypt(&server.with_len(y.clone(), 4).unwrap()).unwrap();
     for (y, left) in [

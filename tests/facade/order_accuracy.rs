@@ -21,7 +21,7 @@ fn sorted(values: &[f64]) -> Vec<f64> {
 /// its error. Where the last vector wins, none does.
 #[test]
 fn the_error_of_a_maximum_is_as_predicted() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 51);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &Needs::new().map(), 51);
     let values = spread(400, 0.25, 1.0);
     // Differences between 0.66 and 1.13, anywhere between the cells of a table.
     let low: Vec<f64> = values.iter().map(|v| 0.37 * v - 0.5).collect();
@@ -44,7 +44,7 @@ fn the_error_of_a_maximum_is_as_predicted() {
 /// In a sort about half of the comparators change a given value, and some layers have none for it.
 #[test]
 fn the_error_of_sorted_values_is_as_predicted() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 52);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &Needs::new().map(), 52);
     let within = server.within(-1.0..=1.0);
     let (mut squares, mut runs) = (0.0, 0.0);
     let law = |function| client.params().order_accuracy(-1.0..=1.0, function).unwrap();
@@ -76,7 +76,7 @@ fn the_error_of_sorted_values_is_as_predicted() {
 
 #[test]
 fn what_cannot_be_predicted_is_refused() {
-    let params = params_of(Preset::ToyInsecure);
+    let params = params_of(Preset::Insecure(Toy::Functions));
     let refused = |domain, function| params.order_accuracy(domain, function).unwrap_err();
     let sort = OrderFunction::Sort { values: 4 };
     for domain in [1.0..=1.0, 2.0..=-2.0, f64::NAN..=1.0] {
@@ -91,7 +91,7 @@ fn what_cannot_be_predicted_is_refused() {
     ] {
         refused(0.0..=1.0, none);
     }
-    let tables = params_of(Preset::ToyTables);
+    let tables = params_of(Preset::Insecure(Toy::Tables));
     let error = tables.order_accuracy(0.0..=1.0, sort).unwrap_err();
     assert!(error.is(&ErrorKind::Unsupported, "' have no look-ups: take"), "{error}");
 }

@@ -34,7 +34,7 @@ fn check(client: &ClientKey, y: &Ciphertext, expected: &[f64], tolerance: f64) {
 #[cfg(feature = "long-tests")]
 #[test]
 fn vectors_are_sorted_and_their_best_few_found() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 21);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &Needs::new().map(), 21);
     let within = server.within(-1.0..=1.0);
     let vectors = [
         spread(13, -1.0, 1.0),
@@ -77,7 +77,7 @@ fn places_of_the_best() {
 }
 
 fn best_places(needs: &Needs) {
-    let Party { client, server } = party(Preset::ToyInsecure, needs, 22);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), needs, 22);
     let within = server.within(-1.0..=1.0);
     for values in [spread(11, -1.0, 1.0), vec![0.5, -1.0, 0.5, -1.0, 0.0], vec![0.0; 3], vec![0.7]]
     {
@@ -112,7 +112,7 @@ fn best_places(needs: &Needs) {
 /// Slotwise: ties, different ranges, a padded length, one vector and several.
 #[test]
 fn vectors_are_compared_place_by_place() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 23);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &Needs::new().map(), 23);
     let within = server.within(-1.0..=1.0);
     let rows = [
         vec![-1.0, 0.5, 0.0, 1.0, 0.25],
@@ -157,7 +157,7 @@ fn vectors_are_compared_place_by_place() {
 fn magnitudes_of_a_narrow_range_are_packed() {
     for engine in [Engine::Ntru, Engine::Rgsw] {
         let needs = Needs::new().map_with([engine]);
-        let Party { client, server } = party(Preset::ToyInsecure, &needs, 30);
+        let Party { client, server } = party(Preset::Insecure(Toy::Functions), &needs, 30);
         let within = server.within(-1.0..=1.0);
         for (lo, hi) in [(-0.1, 0.1), (0.8, 1.0), (-1.0, -0.8)] {
             let values = spread(16, lo, hi);
@@ -171,7 +171,7 @@ fn magnitudes_of_a_narrow_range_are_packed() {
 /// More indices than can be distinguished are refused before any work, with the largest number.
 #[test]
 fn too_many_places_are_refused() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 31);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &Needs::new().map(), 31);
     let server = server.with_progress(|report| panic!("{report:?}"));
     let within = server.within(-1.0..=1.0);
     let x = encrypt(&client, &[0.5], -1.0..=1.0);
@@ -188,7 +188,8 @@ fn too_many_places_are_refused() {
 /// Operands of different levels, scales and noise, and of a narrower range than the domain.
 #[test]
 fn operands_with_a_past_are_compared() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().multiply().map(), 24);
+    let Party { client, server } =
+        party(Preset::Insecure(Toy::Functions), &Needs::new().multiply().map(), 24);
     let values = spread(32, -1.0, 1.0);
     let x = encrypt(&client, &values, -1.0..=1.0);
     let square = server.square(&x).unwrap();
@@ -219,7 +220,7 @@ fn operands_with_a_past_are_compared() {
 
 #[test]
 fn images_are_pooled_and_any_function_comes_back() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 25);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &Needs::new().map(), 25);
     let within = server.within(0.0..=1.0);
     let (rows, columns) = (8, 8);
     let image = spread(rows * columns, 0.0, 1.0);
@@ -254,7 +255,7 @@ fn images_are_pooled_and_any_function_comes_back() {
 
 #[test]
 fn refusals_name_the_function() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 26);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &Needs::new().map(), 26);
     let within = server.within(-1.0..=1.0);
     let x = encrypt(&client, &[0.5, -0.5, 1.0], -1.0..=1.0);
     let short = encrypt(&client, &[0.5], -1.0..=1.0);
@@ -293,7 +294,8 @@ fn refusals_name_the_function() {
         );
     assert!(levels, "{refused}");
     // Somebody else's vectors and keys; keys that were not asked for.
-    let other = party(Preset::ToyInsecure, &Needs::new().map().bridge(Bridge::Linear), 27);
+    let other =
+        party(Preset::Insecure(Toy::Functions), &Needs::new().map().bridge(Bridge::Linear), 27);
     let y = encrypt(&other.client, &[0.5, -0.5, 1.0], -1.0..=1.0);
     assert!(
         refusal(&within.max(&[&x, &y]))
@@ -320,7 +322,7 @@ fn several_functions_of_the_same_values() {
     let functions: [Function<'_>; 4] = [&f64::exp, &f64::tanh, &|v| 100.0 + v, &|_| 1e3];
     let sets = [(Needs::new().map(), 28), (Needs::new().map_with([Engine::Corrected]), 29)];
     for (needs, seed) in cases(sets, 1) {
-        let Party { client, server } = party(Preset::ToyInsecure, &needs, seed);
+        let Party { client, server } = party(Preset::Insecure(Toy::Functions), &needs, seed);
         let (domain, level) = (-2.0..=2.0, client.params().lookups().unwrap().level_after());
         let many = MapRequest::many(&functions).over(domain.clone());
         for count in [3, 150] {

@@ -281,7 +281,7 @@ fn is_independent<C>(x: &Known<C>, period: usize) -> bool {
 /// From above in all programs, and from below in those whose operands have nothing in common.
 #[test]
 fn linear_programs_have_errors_near_predictions() {
-    let params = params_of(Preset::ToyInsecure);
+    let params = params_of(Preset::Insecure(Toy::Functions));
     let simulator = Simulator::new(params.ckks());
     let mut rng = ChaCha20Rng::seed_from_u64(36);
     let range = Interval::real(-1.0, 1.0).unwrap();
@@ -332,7 +332,7 @@ fn linear_programs_have_errors_near_predictions() {
 /// A rotation by 7 of 8 slots, repeated, is the rotation by 7 of 16 slots of the repeated vector.
 #[test]
 fn rotations_of_other_slot_counts_share_errors() {
-    let params = params_of(Preset::ToyInsecure);
+    let params = params_of(Preset::Insecure(Toy::Functions));
     let simulator = Simulator::new(params.ckks());
     let range = Interval::real(-1.0, 1.0).unwrap();
     let x = simulator.encrypt(&[0.5; SLOTS], range, params.levels()).unwrap();
@@ -350,7 +350,7 @@ fn rotations_of_other_slot_counts_share_errors() {
 #[test]
 fn roundings_of_plaintexts_add_up() {
     const TIMES: usize = 1000;
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new(), 40);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &Needs::new(), 40);
     let x = client.encrypt_with(&[0.25; SLOTS], -1.0..=1.0, 2, &mut rng(2)).unwrap();
     let plain = values(SLOTS);
     let (mut constants, mut vectors) = (x.clone(), x);
@@ -378,8 +378,9 @@ fn bound(x: &Metadata) -> f64 {
 /// prediction where the operands have nothing in common. The simulator predicts the same.
 #[test]
 fn errors_of_linear_programs_are_as_predicted() {
-    let independent = programs_have_the_predicted_errors(Preset::ToyInsecure, 200, LINEAR)
-        + programs_have_the_predicted_errors(Preset::ToyInsecure, 100, ALL);
+    let independent =
+        programs_have_the_predicted_errors(Preset::Insecure(Toy::Functions), 200, LINEAR)
+            + programs_have_the_predicted_errors(Preset::Insecure(Toy::Functions), 100, ALL);
     assert!(independent > 20, "{independent}");
 }
 
@@ -387,7 +388,7 @@ fn errors_of_linear_programs_are_as_predicted() {
 #[test]
 fn linear_programs_beside_tables_err_as_predicted() {
     let programs = if cfg!(feature = "long-tests") { 200 } else { 20 };
-    programs_have_the_predicted_errors(Preset::ToyTables, programs, ALL);
+    programs_have_the_predicted_errors(Preset::Insecure(Toy::Tables), programs, ALL);
 }
 
 /// Runs random programs of steps of the first `kinds`. Returns how many have nothing in common.
@@ -468,7 +469,7 @@ pub(crate) fn has_predicted_errors(
 #[test]
 fn parts_of_integers_have_the_predicted_errors() {
     let needs = Needs::new().functional().conjugate();
-    let Party { client, server } = party(Preset::ToyTables, &needs, 39);
+    let Party { client, server } = party(Preset::Insecure(Toy::Tables), &needs, 39);
     let level = client.params().functional().unwrap().input_level();
     let slots = client.params().slots();
     let integers: Vec<usize> = (0..slots + 64).map(|i| i * 7 % 256).collect();
@@ -493,7 +494,7 @@ fn parts_of_integers_have_the_predicted_errors() {
 /// statement has changed counts as a vector of reals.
 #[test]
 fn marks_of_integers_are_not_removed() {
-    let Party { client, server } = party(Preset::ToyTables, &Needs::new(), 38);
+    let Party { client, server } = party(Preset::Insecure(Toy::Tables), &Needs::new(), 38);
     let x = client.encrypt_with(&[0.5; 64], 0.0..=255.0, 3, &mut rng(4)).unwrap();
     let is_marked = |y: Ciphertext| IntVec::new(y, 256, 64).unwrap().is_of_reals();
     assert!(is_marked(x.clone()));
@@ -518,7 +519,8 @@ fn marks_of_integers_are_not_removed() {
 /// Doublings of zeros of a small range: integers are exact, or refused.
 #[test]
 fn integers_that_could_be_noise_are_refused() {
-    let Party { client, server } = party(Preset::ToyTables, &Needs::new().functional(), 38);
+    let Party { client, server } =
+        party(Preset::Insecure(Toy::Tables), &Needs::new().functional(), 38);
     let level = client.params().functional().unwrap().input_level();
     let zeros = client.encrypt_with(&[0.0; 64], -1e-9..=1e-9, level, &mut rng(1)).unwrap();
     let on = server.integers();

@@ -23,7 +23,7 @@ fn needs(preset: Preset) -> Needs {
 }
 
 fn toy(seed: u64) -> Party {
-    party(Preset::ToyBootstrapping, &needs(Preset::ToyBootstrapping), seed)
+    party(Preset::Insecure(Toy::Bootstrapping), &needs(Preset::Insecure(Toy::Bootstrapping)), seed)
 }
 
 /// Whether look-ups of whole vectors and sorts of long ones run.
@@ -119,9 +119,10 @@ const OTHERS: [(&str, &str); 21] = [
 
 #[test]
 fn every_operation_computes_the_values() {
-    let needs = needs(Preset::ToyFull).functional().map_with([Engine::Rgsw, Engine::Corrected]);
+    let needs =
+        needs(Preset::Insecure(Toy::Full)).functional().map_with([Engine::Rgsw, Engine::Corrected]);
     let needs = needs.statistics(3, 3);
-    let Party { client, server } = party(Preset::ToyFull, &needs, 31);
+    let Party { client, server } = party(Preset::Insecure(Toy::Full), &needs, 31);
     let mut called = BTreeSet::new();
     for len in lengths(client.params().slots()) {
         let (values, others) = (&spread(len, 0.25, 1.0), &spread(len, 0.3, 0.9));
@@ -192,13 +193,13 @@ fn run(preset: Preset, seed: u64, (step, plain): Step, range: (f64, f64)) {
 
 #[test]
 fn a_logistic_loop_keeps_its_values() {
-    run(Preset::ToyFull, 32, (logistic, |x| 3.2 * x * (1.0 - x)), (0.2, 0.8));
+    run(Preset::Insecure(Toy::Full), 32, (logistic, |x| 3.2 * x * (1.0 - x)), (0.2, 0.8));
 }
 
 #[test]
 fn a_loop_whose_padding_flees_keeps_its_values() {
     let plain = |x: f64| 0.75 - 4.0 * (x - 0.5).powi(2);
-    run(Preset::ToyBootstrapping, 34, (fleeing, plain), (0.5, 0.75));
+    run(Preset::Insecure(Toy::Bootstrapping), 34, (fleeing, plain), (0.5, 0.75));
 }
 
 /// A functional bootstrap clears padding that leaves its domain: behind the results is the function
@@ -206,7 +207,8 @@ fn a_loop_whose_padding_flees_keeps_its_values() {
 #[test]
 fn functional_bootstraps_clear_padding_beyond_domains() {
     const FAR: f64 = 2.0;
-    let Party { client, server } = party(Preset::ToySmooth, &Needs::new().functional(), 37);
+    let Party { client, server } =
+        party(Preset::Insecure(Toy::Smooth), &Needs::new().functional(), 37);
     let sigmoid = Function::from(Known::Sigmoid);
     let functional = client.params().functional().unwrap();
     let f = functional.real_function(&sigmoid, -0.125, 1.125, Accuracy::bits(16.0)).unwrap();

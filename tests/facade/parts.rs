@@ -40,7 +40,7 @@ impl Parts {
         Self { rank: 1, lookup: false, ring: None, bootstrap: false, ntru: false };
 
     pub fn spec(self) -> ParamsSpec {
-        let toy = Preset::ToyInsecure.spec().unwrap();
+        let toy = Preset::Insecure(Toy::Functions).spec().unwrap();
         let bootstrap = self.bootstrap.then(|| BootstrapSpec::new((1 << 10) / self.rank));
         let chain = match (&bootstrap, self.lookup) {
             (Some(bootstrap), _) => bootstrap.chain(1 << 11, 42, 5, (49, 6)).unwrap(),

@@ -12,7 +12,7 @@ use bellerophon_testing::silence::{SECRETS, refused, silent};
 
 #[test]
 fn functions_of_vectors_of_any_length() {
-    let party = party(Preset::ToyInsecure, &Needs::new().map(), 1);
+    let party = party(Preset::Insecure(Toy::Functions), &Needs::new().map(), 1);
     for count in cases([1, 33, 1024, 2, 3, 31, 32, 64, 65, 150, 1023], 3) {
         check_map(&party, count, sigmoid, 8.0, 5.0);
     }
@@ -24,7 +24,7 @@ fn functions_of_vectors_of_any_length() {
 #[test]
 fn both_bridges_agree() {
     let needs = Needs::new().map().bridge(Bridge::Ring).bridge(Bridge::Linear);
-    let Party { client, server } = party(Preset::ToyInsecure, &needs, 11);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &needs, 11);
     for count in [1, 511, 512, 513, 700, 1024] {
         let values = spread(count, -4.0, 4.0);
         let x = encrypt(&client, &values, -4.0..=4.0);
@@ -60,7 +60,7 @@ fn both_engines_agree() {
     for engine in [Engine::Rgsw, Engine::Ntru] {
         let needs = Needs::new().map_with([engine]);
         let needs = needs.bridge(Bridge::Ring).bridge(Bridge::Linear);
-        let Party { client, server } = party(Preset::ToyInsecure, &needs, 21);
+        let Party { client, server } = party(Preset::Insecure(Toy::Functions), &needs, 21);
         assert_eq!(server.engine(), Some(engine));
         let values = spread(600, -4.0, 4.0);
         let x = encrypt(&client, &values, -4.0..=4.0);
@@ -73,14 +73,14 @@ fn both_engines_agree() {
             assert!((0.8..1.25).contains(&ratio), "{engine:?} {bridge:?}: {ratio}");
         }
     }
-    let Party { server, .. } = party(Preset::ToyInsecure, &Needs::new().map(), 22);
+    let Party { server, .. } = party(Preset::Insecure(Toy::Functions), &Needs::new().map(), 22);
     assert_eq!(server.engine(), Some(Engine::Rgsw), "what rests on LWE alone, unless named");
 }
 
 /// Slots to LWE values and back: exact to 12 bits of the domain, any layout, any level.
 #[test]
 fn values_leave_the_slots_and_come_back() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 12);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &Needs::new().map(), 12);
     let room = lwe::Headroom { terms: 2, levels: 0 };
     for count in [1, 100, 512, 1000] {
         let numbers = spread(count, -3.0, 5.0);
@@ -119,7 +119,7 @@ fn values_leave_the_slots_and_come_back() {
 /// Results of comparisons: sent as they are, and in slots as high as those of a look-up.
 #[test]
 fn comparisons_leave_as_values_and_come_up_high() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 14);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &Needs::new().map(), 14);
     let numbers: Vec<f64> = (0..100).map(|i| if i % 3 == 0 { 1.5 } else { -1.0 }).collect();
     let x = encrypt(&client, &numbers, -2.0..=2.0);
     let values = server.extract(&x, -2.0..=2.0).unwrap();
@@ -136,7 +136,7 @@ fn comparisons_leave_as_values_and_come_up_high() {
         let (_, max) = errors(&client.decrypt(&packed).unwrap(), expected());
         assert!(max < 2f64.powi(-9), "{terms}: {max:e}");
         assert_eq!((packed.range().lo(), packed.range().hi()), (0.0, 1.0));
-        let other = party(Preset::ToyInsecure, &Needs::new().map(), 15);
+        let other = party(Preset::Insecure(Toy::Functions), &Needs::new().map(), 15);
         assert!(other.client.decrypt_values(&bits).is_err());
         assert!(other.server.tables().unwrap().map(&values, sign, output).is_err());
         assert!(other.server.pack_ends(&bits, level).is_err());
@@ -147,7 +147,7 @@ fn comparisons_leave_as_values_and_come_up_high() {
 /// Tables one after the other, without the slots in between.
 #[test]
 fn tables_one_after_the_other() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 13);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &Needs::new().map(), 13);
     let numbers = spread(50, -2.0, 2.0);
     let x = encrypt(&client, &numbers, -2.0..=2.0);
     let tables = server.tables().unwrap();
@@ -169,7 +169,7 @@ fn tables_one_after_the_other() {
 fn bridges_that_are_not_there_are_named() {
     let over = |bridge, seed| {
         let Party { client, server } =
-            party(Preset::ToyInsecure, &Needs::new().map().bridge(bridge), seed);
+            party(Preset::Insecure(Toy::Functions), &Needs::new().map().bridge(bridge), seed);
         let x = client.encrypt(&[0.5], -1.0..=1.0).unwrap();
         let other = if bridge == Bridge::Ring { Bridge::Linear } else { Bridge::Ring };
         let refused = server
@@ -192,7 +192,7 @@ fn bridges_that_are_not_there_are_named() {
     assert!(missing, "{refused}");
 
     // A set without the sparse secret has the linear bridge alone.
-    let mut spec = Preset::ToyInsecure.spec().unwrap();
+    let mut spec = Preset::Insecure(Toy::Functions).spec().unwrap();
     spec.ring_bridge = None;
     let params = bellerophon::Params::new(spec).unwrap();
     let client = ClientKey::generate(&params).unwrap();
@@ -213,7 +213,8 @@ fn bridges_that_are_not_there_are_named() {
 
 #[test]
 fn a_function_of_a_function_with_arithmetic_between() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().multiply().map(), 2);
+    let Party { client, server } =
+        party(Preset::Insecure(Toy::Functions), &Needs::new().multiply().map(), 2);
     let values = spread(100, -2.0, 2.0);
     let x = encrypt(&client, &values, -2.0..=2.0);
     let table = |f: fn(f64) -> f64| MapRequest::new(f).engines([Engine::Rgsw]);
@@ -230,7 +231,7 @@ fn a_function_of_a_function_with_arithmetic_between() {
 
 #[test]
 fn constants_steps_and_wide_or_narrow_domains() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 3);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &Needs::new().map(), 3);
     for (lo, hi) in [(-0.01, 0.01), (0.0, 1.0), (-1000.0, 3000.0)] {
         let values = spread(40, lo, hi);
         let x = encrypt(&client, &values, lo..=hi);
@@ -256,7 +257,8 @@ fn constants_steps_and_wide_or_narrow_domains() {
 
 #[test]
 fn functions_are_called_where_values_can_lie_only() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().multiply().map(), 6);
+    let Party { client, server } =
+        party(Preset::Insecure(Toy::Functions), &Needs::new().multiply().map(), 6);
     let values = [-1.5, 0.25, 3.0];
     let x = client.encrypt(&values, -3.0..=3.0).unwrap();
     // A product of a ciphertext with itself is known not to be negative.
@@ -275,7 +277,7 @@ fn functions_are_called_where_values_can_lie_only() {
 
 #[test]
 fn progress_is_reported_and_can_stop_a_map() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 7);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &Needs::new().map(), 7);
     let x = client.encrypt(&spread(200, 0.0, 1.0), 0.0..=1.0).unwrap();
     let reports: Arc<Mutex<Vec<Progress>>> = Arc::default();
     let to = reports.clone();
@@ -313,11 +315,11 @@ fn progress_is_reported_and_can_stop_a_map() {
 /// there.
 #[test]
 fn sums_of_mapped_vectors_are_those_of_their_values() {
-    let params = params_of(Preset::ToyInsecure);
+    let params = params_of(Preset::Insecure(Toy::Functions));
     let level = params.lookups().unwrap().level_after();
     let keys = ckks::KeyLevels::default().sum_slots(8, level).sum_slots(128, level);
     let needs = Needs::new().map().keys(&keys);
-    let Party { client, server } = party(Preset::ToyInsecure, &needs, 13);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &needs, 13);
     for count in [5, 100] {
         let values = spread(count, -2.0, 2.0);
         let x = encrypt(&client, &values, -2.0..=2.0);
@@ -333,7 +335,8 @@ fn sums_of_mapped_vectors_are_those_of_their_values() {
 
 #[test]
 fn stated_ranges_say_nothing_of_the_padding() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map().rotate([1]), 7);
+    let Party { client, server } =
+        party(Preset::Insecure(Toy::Functions), &Needs::new().map().rotate([1]), 7);
     let x = client.encrypt(&[5.0, 6.0, 5.5], -8.0..=8.0).unwrap();
     let x = server.assume_range(&x, 5.0..=6.0).unwrap();
     assert_eq!((x.range().lo(), x.range().hi()), (5.0, 6.0));
@@ -353,7 +356,7 @@ fn stated_ranges_say_nothing_of_the_padding() {
 
 #[test]
 fn refusals_say_why() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 4);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &Needs::new().map(), 4);
     let x = client.encrypt(&[1.0, 9.0], -10.0..=10.0).unwrap();
     let outside = server.map_with(&x, &MapRequest::new(f64::abs).over(-8.0..=8.0));
     assert!(refusal(&outside).is(&ErrorKind::Domain, "and a table wraps around beyond its ends"));
@@ -389,7 +392,7 @@ fn refusals_say_why() {
     }
 
     // Keys that were not requested, and keys and ciphertexts of another client.
-    let other = party(Preset::ToyInsecure, &Needs::new(), 5);
+    let other = party(Preset::Insecure(Toy::Functions), &Needs::new(), 5);
     let y = other.client.encrypt(&[1.0], -1.0..=1.0).unwrap();
     let needs = other.server.map_with(&y, &MapRequest::new(f64::abs).over(-8.0..=8.0));
     assert!(
@@ -445,7 +448,7 @@ fn refusals_say_why() {
 /// Neither errors nor `Debug` repeat a value.
 #[test]
 fn errors_and_debug_repeat_no_value() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 12);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &Needs::new().map(), 12);
     let x = client.encrypt(&[0.5], -1.0..=1.0).unwrap();
     for secret in SECRETS {
         refused(client.encrypt(&[0.0, secret], -1.0..=1.0));
@@ -464,7 +467,7 @@ fn errors_and_debug_repeat_no_value() {
 #[test]
 fn programs_without_end() {
     let needs = Needs::new().multiply().bootstrap();
-    let Party { client, server } = party(Preset::ToyBootstrapping, &needs, 9);
+    let Party { client, server } = party(Preset::Insecure(Toy::Bootstrapping), &needs, 9);
     let bootstrapper = client.params().bootstrapper().unwrap();
     let values = spread(100, -1.0, 1.0);
     let x = encrypt(&client, &values, -1.0..=1.0);

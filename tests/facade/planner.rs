@@ -17,7 +17,7 @@ fn sigmoid(log2_error: f64) -> MapRequest<'static> {
 
 #[test]
 fn plans_are_deterministic_and_travel() {
-    let params = params_of(Preset::ToyInsecure);
+    let params = params_of(Preset::Insecure(Toy::Functions));
     let request = sigmoid(-8.0).count(64).allow(Engine::Ntru);
     let first = plan(&params, &request);
     assert_eq!(first, plan(&params, &request));
@@ -52,7 +52,7 @@ fn plans_are_deterministic_and_travel() {
 /// More threads never take longer, and the choice is the fastest of what serves.
 #[test]
 fn times_follow_threads_and_the_fastest_is_chosen() {
-    let params = params_of(Preset::ToyInsecure);
+    let params = params_of(Preset::Insecure(Toy::Functions));
     let request = sigmoid(-4.0).count(256).allow(Engine::Ntru);
     let seconds = |threads, engine| {
         let plan = params.map_plan(&request.clone().threads(threads)).unwrap();
@@ -80,7 +80,7 @@ fn times_follow_threads_and_the_fastest_is_chosen() {
 
 #[test]
 fn ntru_is_never_taken_unless_it_is_named() {
-    let params = params_of(Preset::ToyInsecure);
+    let params = params_of(Preset::Insecure(Toy::Functions));
     for log2_error in [-1.0, -4.0, -20.0] {
         for count in [1, 64, 1024] {
             let plan = plan(&params, &sigmoid(log2_error).count(count));
@@ -93,7 +93,7 @@ fn ntru_is_never_taken_unless_it_is_named() {
     let named = plan(&params, &sigmoid(-2.0).count(8).engines(tables));
     assert_eq!(named.chosen, Some(Engine::Ntru), "{named}");
     // Keys that were made with NTRU do not name it for the program.
-    let party = party(Preset::ToyInsecure, &Needs::new().map_with([Engine::Ntru]), 1);
+    let party = party(Preset::Insecure(Toy::Functions), &Needs::new().map_with([Engine::Ntru]), 1);
     let x = encrypt(&party.client, &[0.5, -1.0], -8.0..=8.0);
     let plan = party.server.map_plan(&x, &sigmoid(-2.0).engines(Engine::DEFAULT)).unwrap();
     assert!(
@@ -112,7 +112,8 @@ fn keys_at_hand_restrict_the_engines() {
         (vec![Engine::Rgsw], Some(Engine::Rgsw)),
         (vec![], None),
     ] {
-        let party = party(Preset::ToyInsecure, &Needs::new().map_with(engines.clone()), 2);
+        let party =
+            party(Preset::Insecure(Toy::Functions), &Needs::new().map_with(engines.clone()), 2);
         let x = encrypt(&party.client, &[0.5, -1.0], -8.0..=8.0);
         let plan = party.server.map_plan(&x, &sigmoid(-3.0)).unwrap();
         assert_eq!(plan.chosen, chosen, "{engines:?}: {plan}");
@@ -137,7 +138,11 @@ fn keys_at_hand_restrict_the_engines() {
 /// A refusal has a line for every engine, also where the keys are missing.
 #[test]
 fn refusals_name_every_engine() {
-    let party = party(Preset::ToyInsecure, &Needs::new().map_with([Engine::Rgsw]).multiply(), 2);
+    let party = party(
+        Preset::Insecure(Toy::Functions),
+        &Needs::new().map_with([Engine::Rgsw]).multiply(),
+        2,
+    );
     let x = encrypt(&party.client, &[0.5, -1.0], -8.0..=8.0);
     let low = party.server.drop_to_level(&x, 2).unwrap();
     let told = party.server.map_with(&low, &sigmoid(-18.0)).unwrap_err().to_string();
@@ -149,7 +154,7 @@ fn refusals_name_every_engine() {
 
 #[test]
 fn plans_name_their_prices() {
-    let party = party(Preset::ToyInsecure, &Needs::new().multiply(), 2);
+    let party = party(Preset::Insecure(Toy::Functions), &Needs::new().multiply(), 2);
     let x = encrypt(&party.client, &[0.5, -1.0], -8.0..=8.0);
     let request = sigmoid(-3.0);
     for (plan, prices, name) in [
@@ -169,7 +174,7 @@ fn plans_name_their_prices() {
 #[test]
 fn plans_tell_what_missing_keys_cost() {
     let needs = Needs::new().map_with([Engine::Rgsw]);
-    let party = party(Preset::ToyInsecure, &needs, 2);
+    let party = party(Preset::Insecure(Toy::Functions), &needs, 2);
     let slots = party.client.params().slots();
     let x = encrypt(&party.client, &spread(slots, -8.0, 8.0), -8.0..=8.0);
     let request = sigmoid(-2.0).prices(&MODEL);
@@ -245,7 +250,7 @@ fn away_from_zero(count: usize, most: f64, gap: f64) -> Vec<f64> {
 
 #[test]
 fn bounds_hold_for_polynomials() {
-    let (preset, poly) = (Preset::ToyInsecure, Engine::Poly);
+    let (preset, poly) = (Preset::Insecure(Toy::Functions), Engine::Poly);
     let values = spread(500, -8.0, 8.0);
     check(preset, poly, &sigmoid(-10.0), &values, 4.0);
     check(preset, poly, &sigmoid(-18.0), &values, 6.0);
@@ -263,7 +268,7 @@ fn bounds_hold_for_polynomials() {
 
 #[test]
 fn bounds_hold_for_functional_bootstrapping() {
-    let (preset, fbt) = (Preset::ToySmooth, Engine::Fbt);
+    let (preset, fbt) = (Preset::Insecure(Toy::Smooth), Engine::Fbt);
     check(preset, fbt, &sigmoid(-14.0), &spread(500, -8.0, 8.0), 6.0);
     let relu = MapRequest::of(MapFunction::relu()).over(-8.0..=8.0).error(Accuracy::bits(4.0));
     check(preset, fbt, &relu, &spread(500, -8.0, 8.0), 5.0);
@@ -272,7 +277,7 @@ fn bounds_hold_for_functional_bootstrapping() {
     let entries: Vec<f64> = (0..256).map(|k| f64::from(k * 77 % 256) / 256.0).collect();
     let integers: Vec<f64> = (0..256).map(f64::from).collect();
     check(
-        Preset::ToyTables,
+        Preset::Insecure(Toy::Tables),
         fbt,
         &MapRequest::table(entries).error(Accuracy::bits(8.0)),
         &integers,
@@ -283,7 +288,7 @@ fn bounds_hold_for_functional_bootstrapping() {
 #[cfg(feature = "long-tests")]
 #[test]
 fn bounds_hold_for_tables() {
-    let preset = Preset::ToyInsecure;
+    let preset = Preset::Insecure(Toy::Functions);
     let values = spread(200, -8.0, 8.0);
     for engine in [Engine::Rgsw, Engine::Ntru] {
         check(preset, engine, &sigmoid(-2.0), &values, 3.0);
@@ -309,7 +314,8 @@ fn bounds_hold_for_tables() {
 /// A correction is planned over what the operand carries of the domain, and runs over that.
 #[test]
 fn corrections_run_as_they_are_planned() {
-    let party = party(Preset::ToyInsecure, &Needs::new().map_with([Engine::Corrected]), 7);
+    let party =
+        party(Preset::Insecure(Toy::Functions), &Needs::new().map_with([Engine::Corrected]), 7);
     let request = |log2_error| sigmoid(log2_error).engines([Engine::Corrected]);
     for (lo, hi) in cases([(-8.0, 8.0), (-0.5, 0.25), (6.0, 8.0)], 1) {
         let values = spread(100, lo, hi);
@@ -338,7 +344,11 @@ fn corrections_run_as_they_are_planned() {
 fn predictions_are_finite() {
     let exact = MapFunction::lipschitz("zero", 0.0, |_| 0.0);
     let steep = MapFunction::lipschitz("steep", 1e9, |x| 1e9 * x);
-    for preset in [Preset::ToyInsecure, Preset::ToySmooth, Preset::ToyTables] {
+    for preset in [
+        Preset::Insecure(Toy::Functions),
+        Preset::Insecure(Toy::Smooth),
+        Preset::Insecure(Toy::Tables),
+    ] {
         let params = params_of(preset);
         for function in [exact.clone(), steep.clone(), MapFunction::sign(0.0)] {
             let request =
@@ -355,7 +365,7 @@ fn predictions_are_finite() {
 
 #[test]
 fn what_cannot_be_had_is_told() {
-    let params = params_of(Preset::ToyInsecure);
+    let params = params_of(Preset::Insecure(Toy::Functions));
     // Too exact for tables; the row keeps what they reach.
     let exact = plan(&params, &sigmoid(-18.0).count(64));
     let row = exact.row(Engine::Rgsw).unwrap();
@@ -400,7 +410,7 @@ fn what_cannot_be_had_is_told() {
     let empty = MapRequest::table(vec![]).error(Accuracy::bits(4.0));
     assert!(refused(&empty).is(&ErrorKind::Domain, "domain"));
     // Values that may lie outside.
-    let party = party(Preset::ToyInsecure, &Needs::new().multiply(), 5);
+    let party = party(Preset::Insecure(Toy::Functions), &Needs::new().multiply(), 5);
     let x = encrypt(&party.client, &[9.0], -9.0..=9.0);
     let outside = party.server.map_with(&x, &sigmoid(-4.0)).unwrap_err();
     assert!(
@@ -413,11 +423,11 @@ fn what_cannot_be_had_is_told() {
 #[test]
 fn errors_above_the_spread_are_refused() {
     let (wrong, right) = (Accuracy::bits(-14.0), Accuracy::bits(4.0));
-    let party = party(Preset::ToyInsecure, &Needs::new().multiply(), 5);
+    let party = party(Preset::Insecure(Toy::Functions), &Needs::new().multiply(), 5);
     let x = encrypt(&party.client, &[5.0], -8.0..=8.0);
     let sigmoid = || MapRequest::of(Known::Sigmoid).over(-8.0..=8.0);
     let f = Function::from(Known::Sigmoid);
-    let smooth = params_of(Preset::ToySmooth);
+    let smooth = params_of(Preset::Insecure(Toy::Smooth));
     let series = |accuracy| smooth.functional().unwrap().real_function(&f, -8.0, 8.0, accuracy);
     for refused in [
         party.server.map_with(&x, &sigmoid().error(wrong)).map(drop),
@@ -444,7 +454,7 @@ fn errors_above_the_spread_are_refused() {
 /// Requirements that do not fit together or do not fit the call, each with a remedy.
 #[test]
 fn requests_that_do_not_fit_are_told() {
-    let party = party(Preset::ToyInsecure, &Needs::new().map_with([Engine::Rgsw]), 8);
+    let party = party(Preset::Insecure(Toy::Functions), &Needs::new().map_with([Engine::Rgsw]), 8);
     let (params, server) = (party.client.params(), &party.server);
     let x = encrypt(&party.client, &[0.5, -1.0], -2.0..=2.0);
     let told = |error: bellerophon::Error, remedy: &str| {
@@ -489,7 +499,7 @@ fn requests_that_do_not_fit_are_told() {
 /// The accuracy of tables is predicted for what the vector carries.
 #[test]
 fn plans_of_tables_have_one_row() {
-    let party = party(Preset::ToyInsecure, &Needs::new().map(), 9);
+    let party = party(Preset::Insecure(Toy::Functions), &Needs::new().map(), 9);
     let tanh = MapRequest::new(f64::tanh).over(-4.0..=4.0).engines([Engine::Rgsw]);
     let before = party.client.params().map_plan(&tanh).unwrap();
     assert_eq!((before.rows.len(), before.chosen), (1, Some(Engine::Rgsw)));
@@ -518,7 +528,7 @@ fn plans_of_tables_have_one_row() {
 #[test]
 fn map_without_tables_is_planned() {
     let needs = Needs::new().map();
-    let party = party(Preset::ToySmooth, &needs, 6);
+    let party = party(Preset::Insecure(Toy::Smooth), &needs, 6);
     let values = spread(300, -8.0, 8.0);
     let x = encrypt(&party.client, &values, -8.0..=8.0);
     let shift = 0.25;
@@ -546,7 +556,7 @@ fn map_without_tables_is_planned() {
 
 #[test]
 fn keys_of_engines_are_sized_beforehand() {
-    let params = params_of(Preset::ToyInsecure);
+    let params = params_of(Preset::Insecure(Toy::Functions));
     let of = |engine| params.evaluation_key_bytes(&Needs::new().map_with([engine])).ok();
     assert!(of(Engine::Poly).unwrap() < of(Engine::Ntru).unwrap());
     assert!(of(Engine::Ntru).unwrap() < of(Engine::Rgsw).unwrap());
@@ -561,7 +571,7 @@ fn keys_of_engines_are_sized_beforehand() {
 fn calibration_gives_a_model_that_plans() {
     let model = CostModel::calibrate().unwrap();
     let request = sigmoid(-4.0).count(8).prices(&model).threads(2);
-    let plan = plan(&params_of(Preset::ToyInsecure), &request);
+    let plan = plan(&params_of(Preset::Insecure(Toy::Functions)), &request);
     assert!(plan.chosen.is_some(), "{plan}");
     // Any machine is within a factor of 1000 of the default model.
     let ratio = model.step / MODEL.step;

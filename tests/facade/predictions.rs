@@ -69,7 +69,7 @@ fn functions() -> [Case; 4] {
 #[test]
 fn look_ups_over_both_bridges() {
     let needs = Needs::new().map().bridge(Bridge::Ring).bridge(Bridge::Linear);
-    let Party { client, server } = party(Preset::ToyInsecure, &needs, 31);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &needs, 31);
     for bridge in [Bridge::Ring, Bridge::Linear] {
         for (name, range, f, worst) in functions() {
             for (values, count) in
@@ -97,7 +97,7 @@ fn look_ups_over_both_bridges() {
 /// The error of an operand passes through the function of the next look-up.
 #[test]
 fn look_ups_of_look_ups() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 32);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &Needs::new().map(), 32);
     let values = spread(500, -1.0, 1.0);
     let x = encrypt(&client, &values, -1.0..=1.0);
     let (f, g) = (|v: f64| (3.0 * v).tanh(), |v: f64| v * v * v);
@@ -120,7 +120,7 @@ fn several_functions() {
     for (needs, seed) in
         [(Needs::new().map(), 33), (Needs::new().map_with([Engine::Corrected]), 34)]
     {
-        let Party { client, server } = party(Preset::ToyInsecure, &needs, seed);
+        let Party { client, server } = party(Preset::Insecure(Toy::Functions), &needs, seed);
         let functions: [Function<'_>; 3] = [&f64::exp, &|v| (4.0 * v).tanh(), &f64::signum];
         let (domain, worst) = (-2.0..=2.0, [1.98, 0.0, 0.0]);
         let values = spread(300, -2.0, 2.0);
@@ -156,7 +156,7 @@ fn several_functions() {
 #[test]
 fn corrected_look_ups() {
     let Party { client, server } =
-        party(Preset::ToyInsecure, &Needs::new().map_with([Engine::Corrected]), 35);
+        party(Preset::Insecure(Toy::Functions), &Needs::new().map_with([Engine::Corrected]), 35);
     let domain = -4.0..=4.0;
     // Twenty places, of 25 values each.
     let values: Vec<f64> = (0..500).map(|i| -3.8 + 0.4 * f64::from(i / 25)).collect();
@@ -195,7 +195,7 @@ fn corrected_look_ups() {
 
 #[test]
 fn flooded_look_ups() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 36);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &Needs::new().map(), 36);
     let x = encrypt(&client, &[1.98; 300], -2.0..=2.0);
     let simulator = Simulator::new(server.params().ckks()).worst_case();
     let range = Interval::real(-2.0, 2.0).unwrap();
@@ -215,7 +215,7 @@ fn flooded_look_ups() {
 /// LWE values between slots and slots: as they are, after tables, after sums of tables.
 #[test]
 fn values_outside_the_slots() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 37);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &Needs::new().map(), 37);
     let tables = server.tables().unwrap();
     let numbers = spread(500, -1.0, 1.0);
     let x = encrypt(&client, &numbers, -1.0..=1.0);
@@ -267,7 +267,7 @@ fn values_outside_the_slots() {
 /// itself, and of slots whose noise was stated.
 #[test]
 fn bounds_of_packed_values() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 37);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &Needs::new().map(), 37);
     let tables = server.tables().unwrap();
     let bound = |y: &Ciphertext| {
         let meta = y.metadata().meta;
@@ -304,7 +304,7 @@ fn in_order(count: usize) -> lookup::Layout {
 /// Functions of several values: spread, and all equal.
 #[test]
 fn functions_of_several_values() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 38);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &Needs::new().map(), 38);
     let within = server.within(-1.0..=1.0);
     let vector = |values: &[f64]| encrypt(&client, values, -1.0..=1.0);
     for (name, values) in [("spread", spread(24, -1.0, 1.0)), ("ties", vec![0.25; 24])] {
@@ -352,7 +352,7 @@ fn functions_of_several_values() {
 /// Decisions are wrong near ties, and say so; far from them they are right.
 #[test]
 fn decisions() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 39);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &Needs::new().map(), 39);
     let within = server.within(-1.0..=1.0);
     let vector = |values: &[f64]| encrypt(&client, values, -1.0..=1.0);
     let tie = vector(&[0.25; 200]);
@@ -399,7 +399,7 @@ fn functional_bootstraps() {
         let parts = if y.is_both() { 2f64.sqrt() } else { 1.0 };
         rms(found, expected.iter().copied()) * parts / y.inner().metadata().noise()
     };
-    let Party { client, server } = party(Preset::ToyTables, &functional, 41);
+    let Party { client, server } = party(Preset::Insecure(Toy::Tables), &functional, 41);
     let on = server.integers();
     for count in [1000, 400] {
         let numbers: Vec<usize> = (0..count).map(|i| i * 77 % 256).collect();
@@ -413,7 +413,7 @@ fn functional_bootstraps() {
         let found = client.decrypt_paired(y.values()).unwrap();
         check("table of integers", of_both(&found, &exact, y.values()));
     }
-    let Party { client, server } = party(Preset::ToySmooth, &functional, 42);
+    let Party { client, server } = party(Preset::Insecure(Toy::Smooth), &functional, 42);
     let smooth = client.params().functional().unwrap();
     let tanh = smooth
         .real_function(
@@ -437,7 +437,7 @@ fn functional_bootstraps() {
 /// A stated noise is that of the metadata.
 #[test]
 fn the_account_has_the_noise() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 40);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &Needs::new().map(), 40);
     let x = encrypt(&client, &spread(100, -1.0, 1.0), -1.0..=1.0);
     let y = server.map_with(&x, &table(|v| -v)).unwrap();
     let Metadata { meta, .. } = y.metadata();

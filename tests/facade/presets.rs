@@ -123,10 +123,10 @@ fn key_sizes_are_predicted_to_the_byte() {
         (Needs::new().map().bridge(Bridge::Ring), Needs::new().map().bridge(Bridge::Linear));
     let both = ring.clone().bridge(Bridge::Linear).map();
     for needs in [needs, Needs::new(), ring, linear, both, Needs::new().rotate([5])] {
-        check(Preset::ToyInsecure, &needs);
+        check(Preset::Insecure(Toy::Functions), &needs);
     }
     for needs in [Needs::new().bootstrap(), Needs::new().bootstrap().multiply().rotate([7])] {
-        check(Preset::ToyBootstrapping, &needs);
+        check(Preset::Insecure(Toy::Bootstrapping), &needs);
     }
 }
 
@@ -229,7 +229,7 @@ fn refused(spec: &ParamsSpec) {
 
 #[test]
 fn parts_that_do_not_fit_together_are_refused() {
-    let spec = Preset::ToyInsecure.spec().unwrap();
+    let spec = Preset::Insecure(Toy::Functions).spec().unwrap();
     let mut other = spec.clone();
     other.lookup.as_mut().unwrap().ring_modulus = spec.slots.lattice.q[1];
     assert!(refusal(&Params::new(other)).is(&ErrorKind::Parameters, "parameters"));
@@ -248,7 +248,7 @@ fn parts_that_do_not_fit_together_are_refused() {
 /// Failures of a program are the sum of those of its parts.
 #[test]
 fn failures_of_a_program_add_up() {
-    let look_ups = params_of(Preset::ToyInsecure);
+    let look_ups = params_of(Preset::Insecure(Toy::Functions));
     let each = look_ups.log2_failure();
     let sum = look_ups.program_failure(1 << 20, 0).unwrap();
     assert!((sum.log2() - each - 20.0).abs() < 1e-9);
@@ -258,7 +258,7 @@ fn failures_of_a_program_add_up() {
         refusal(&look_ups.program_failure(1, 1))
             .is(&ErrorKind::Unsupported, "' have no bootstrapping: take")
     );
-    let bootstraps = params_of(Preset::ToyBootstrapping);
+    let bootstraps = params_of(Preset::Insecure(Toy::Bootstrapping));
     let sum = bootstraps.program_failure(0, 1 << 10).unwrap();
     assert!((sum.log2() - bootstraps.log2_failure() - 10.0).abs() < 1e-9);
     assert!(
@@ -270,7 +270,7 @@ fn failures_of_a_program_add_up() {
 /// What prints a key shows its public identity alone.
 #[test]
 fn debug_shows_no_secret_of_a_client() {
-    let client = ClientKey::generate(&params_of(Preset::ToyInsecure)).unwrap();
+    let client = ClientKey::generate(&params_of(Preset::Insecure(Toy::Functions))).unwrap();
     let expected = format!("ClientKey({:?}, toy-insecure)", client.id());
     assert_eq!(format!("{client:?}"), expected);
     assert_eq!(format!("{client:#?}"), expected);

@@ -64,7 +64,7 @@ fn look_ups_report_every_sixteen_values() {
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     for bridge in [bellerophon::Bridge::Ring, bellerophon::Bridge::Linear] {
         let needs = Needs::new().map().bridge(bridge);
-        let Party { client, server } = party(Preset::ToyInsecure, &needs, 41);
+        let Party { client, server } = party(Preset::Insecure(Toy::Functions), &needs, 41);
         let log = Log::default();
         let server = server.with_progress(log.callback());
         let values = spread(48, -1.0, 1.0);
@@ -89,7 +89,7 @@ fn look_ups_report_every_sixteen_values() {
 /// The values of several batches count on: a stop in the second batch says so.
 #[test]
 fn a_stop_in_a_later_batch_counts_all_values_before() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 42);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &Needs::new().map(), 42);
     let x = encrypt(&client, &spread(200, -1.0, 1.0), -1.0..=1.0);
     let told = Arc::new(AtomicUsize::new(0));
     let last = told.clone();
@@ -112,7 +112,7 @@ fn a_stop_in_a_later_batch_counts_all_values_before() {
 
 #[test]
 fn key_generation_reports_all_keys_and_can_be_stopped() {
-    let params = params_of(Preset::ToyInsecure);
+    let params = params_of(Preset::Insecure(Toy::Functions));
     let log = Log::default();
     let client = ClientKey::generate(&params).unwrap().with_progress(log.callback());
     // One relinearization key, three rotations, one conjugation.
@@ -142,7 +142,7 @@ fn key_generation_reports_all_keys_and_can_be_stopped() {
 fn reports_do_not_change_the_keys() {
     use rand::SeedableRng;
     let rng = || rand_chacha::ChaCha20Rng::seed_from_u64(5);
-    let params = params_of(Preset::ToyBootstrapping);
+    let params = params_of(Preset::Insecure(Toy::Bootstrapping));
     let needs = Needs::new().multiply().bootstrap();
     let bytes = |client: ClientKey| {
         let keys = client.evaluation_keys_with(&needs, &mut rng()).unwrap();
@@ -158,7 +158,7 @@ fn reports_do_not_change_the_keys() {
 #[test]
 fn bootstraps_report_their_stages_and_can_be_stopped() {
     use Stage::{CoefficientsToSlots, EvalMod, Raise, SlotsToCoefficients};
-    let params = params_of(Preset::ToyBootstrapping);
+    let params = params_of(Preset::Insecure(Toy::Bootstrapping));
     let client = ClientKey::generate(&params).unwrap();
     let keys = client.evaluation_keys(&Needs::new().multiply().bootstrap()).unwrap();
     let log = Log::default();
@@ -192,7 +192,7 @@ fn bootstraps_report_their_stages_and_can_be_stopped() {
 /// Two threads compute with one evaluator; another one raises the flag. Both stop, and say where.
 #[test]
 fn a_flag_stops_two_threads() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 43);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &Needs::new().map(), 43);
     let x = encrypt(&client, &spread(500, -1.0, 1.0), -1.0..=1.0);
     let cancel = Arc::new(AtomicBool::new(false));
     let begun = Arc::new(AtomicUsize::new(0));

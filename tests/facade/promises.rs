@@ -305,7 +305,7 @@ fn arithmetic_keeps_its_promises_at_every_rank() {
             keep(&Params::new(parts.spec()).unwrap(), 0, 0.0);
         }
     }
-    keep(&params_of(Preset::ToyBootstrapping), 0, 0.0);
+    keep(&params_of(Preset::Insecure(Toy::Bootstrapping)), 0, 0.0);
 }
 
 fn keep_look_ups(ring: Option<usize>, ntru: bool) {

@@ -28,7 +28,7 @@ fn drawn(count: usize, range: (f64, f64), rng: &mut ChaCha20Rng) -> Vec<f64> {
 /// level, and is that of one rounding: far above the noise under the secret key.
 #[test]
 fn noise_is_the_predicted_one() {
-    let Party { client, .. } = party(Preset::ToyInsecure, &Needs::new(), 1);
+    let Party { client, .. } = party(Preset::Insecure(Toy::Functions), &Needs::new(), 1);
     let public = client.public_key_with(&mut rng(2)).unwrap();
     let slots = client.params().slots();
     for level in [1, client.params().levels()] {
@@ -56,7 +56,8 @@ fn noise_is_the_predicted_one() {
 /// The noise of a sum of providers' vectors is predicted, too.
 #[test]
 fn noise_of_a_sum_is_the_predicted_one() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().multiply(), 3);
+    let Party { client, server } =
+        party(Preset::Insecure(Toy::Functions), &Needs::new().multiply(), 3);
     let public = client.public_key_with(&mut rng(4)).unwrap();
     let slots = client.params().slots();
     let mut rng = rng(5);
@@ -82,7 +83,8 @@ fn noise_of_a_sum_is_the_predicted_one() {
 
 #[test]
 fn products_and_functions_of_provided_vectors() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().multiply().map(), 6);
+    let Party { client, server } =
+        party(Preset::Insecure(Toy::Functions), &Needs::new().multiply().map(), 6);
     let public = client.public_key_with(&mut rng(7)).unwrap();
     let mut rng = rng(8);
     let [a, b] = [1, 2].map(|_| drawn(150, (-2.0, 2.0), &mut rng));
@@ -108,10 +110,10 @@ fn products_and_functions_of_provided_vectors() {
 
 #[test]
 fn statistics_of_provided_rows() {
-    let params = params_of(Preset::ToyInsecure);
+    let params = params_of(Preset::Insecure(Toy::Functions));
     let table = Table::new(8, 2).unwrap();
     let needs = Needs::new().keys(&table.keys(params.levels()));
-    let Party { client, server } = party(Preset::ToyInsecure, &needs, 9);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &needs, 9);
     let public = client.public_key_with(&mut rng(10)).unwrap();
     // Each of eight providers fills one row and leaves zeros elsewhere.
     let mut rng = rng(11);
@@ -140,7 +142,7 @@ fn statistics_of_provided_rows() {
 #[test]
 fn provided_vectors_take_both_kinds_of_bootstraps() {
     let needs = Needs::new().multiply().bootstrap();
-    let Party { client, server } = party(Preset::ToyBootstrapping, &needs, 12);
+    let Party { client, server } = party(Preset::Insecure(Toy::Bootstrapping), &needs, 12);
     let public = client.public_key_with(&mut rng(13)).unwrap();
     let mut rng = rng(14);
     let values = drawn(100, (-1.0, 1.0), &mut rng);
@@ -150,7 +152,7 @@ fn provided_vectors_take_both_kinds_of_bootstraps() {
     let (_, largest) = errors(&client.decrypt(&refreshed).unwrap(), values.iter().copied());
     assert!(largest < 1e-4 && refreshed.level() == client.params().levels(), "{largest}");
 
-    let Party { client, server } = party(Preset::ToySmooth, &Needs::new().map(), 15);
+    let Party { client, server } = party(Preset::Insecure(Toy::Smooth), &Needs::new().map(), 15);
     let public = client.public_key_with(&mut rng).unwrap();
     let x = public.encrypt_with(&values, -1.0..=1.0, client.params().levels(), &mut rng).unwrap();
     let result = client.decrypt(&server.map(&x, f64::tanh).unwrap()).unwrap();
@@ -161,7 +163,7 @@ fn provided_vectors_take_both_kinds_of_bootstraps() {
 /// Integers of providers: exact tables, and noise that follows from the parameters on both sides.
 #[test]
 fn integers_of_providers_travel_without_their_noise() {
-    for preset in [Preset::ToyTables, Preset::ToyFull] {
+    for preset in [Preset::Insecure(Toy::Tables), Preset::Insecure(Toy::Full)] {
         let Party { client, server } = party(preset, &Needs::new().functional(), 19);
         let (params, public) = (client.params(), client.public_key_with(&mut rng(20)).unwrap());
         for count in [3, params.slots() + 5] {
@@ -190,7 +192,7 @@ fn integers_of_providers_travel_without_their_noise() {
 
 #[test]
 fn keys_and_vectors_travel_as_bytes() {
-    let Party { client, .. } = party(Preset::ToyInsecure, &Needs::new(), 16);
+    let Party { client, .. } = party(Preset::Insecure(Toy::Functions), &Needs::new(), 16);
     let params = client.params();
     let public = client.public_key_with(&mut rng(17)).unwrap();
     let bytes = public.to_bytes().unwrap();
@@ -224,7 +226,7 @@ fn keys_and_vectors_travel_as_bytes() {
     assert!(refused.contains("expects public key"), "{refused}");
 
     // Other parameters.
-    let other = params_of(Preset::ToyBootstrapping);
+    let other = params_of(Preset::Insecure(Toy::Bootstrapping));
     let refused = PublicKey::from_bytes(&other, &bytes).unwrap_err();
     assert!(
         refused.is(&ErrorKind::ParamsMismatch, "read the sender's parameters first, or"),
@@ -235,7 +237,7 @@ fn keys_and_vectors_travel_as_bytes() {
 #[test]
 fn foreign_keys_are_refused() {
     let needs = Needs::new().multiply().map();
-    let Party { client, server } = party(Preset::ToyInsecure, &needs, 19);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &needs, 19);
     let stranger = ClientKey::generate_with(client.params(), &mut rng(20)).unwrap();
     let [own, foreign] = [&client, &stranger].map(|owner| {
         let public = owner.public_key_with(&mut rng(21)).unwrap();
@@ -257,7 +259,7 @@ fn foreign_keys_are_refused() {
 
 #[test]
 fn unusable_values_are_refused_without_repeating_them() {
-    let Party { client, .. } = party(Preset::ToyInsecure, &Needs::new(), 23);
+    let Party { client, .. } = party(Preset::Insecure(Toy::Functions), &Needs::new(), 23);
     let public = client.public_key_with(&mut rng(24)).unwrap();
     let encrypt = |values: &[f64], range| public.encrypt(values, range).unwrap_err();
     let slots = client.params().slots();
@@ -281,7 +283,7 @@ fn unusable_values_are_refused_without_repeating_them() {
 /// A provider cannot misstate scale or noise: another scale is refused, and noise does not travel.
 #[test]
 fn a_provider_cannot_misstate_scale_or_shape() {
-    let Party { client, .. } = party(Preset::ToyInsecure, &Needs::new(), 26);
+    let Party { client, .. } = party(Preset::Insecure(Toy::Functions), &Needs::new(), 26);
     let (params, mut rng) = (client.params().ckks(), rng(27));
     let secret = mlwe::SecretKey::generate(params.lattice(), &mut rng).unwrap();
     let key = mlwe::PublicKey::generate(&secret, &mut rng);

@@ -26,9 +26,10 @@ fn halfway(scale: f64) -> f64 {
 /// The rounding of a constant is the same in every slot and in every vector.
 #[test]
 fn roundings_of_constants_add_up_in_sums() {
-    let params = params_of(Preset::ToyInsecure);
+    let params = params_of(Preset::Insecure(Toy::Functions));
     let slots = params.slots();
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().sums(slots), 41);
+    let Party { client, server } =
+        party(Preset::Insecure(Toy::Functions), &Needs::new().sums(slots), 41);
     let constant = halfway(params.ckks().scale());
     let zeros =
         |seed| client.encrypt_with(&vec![0.0; slots], -1.0..=1.0, 2, &mut rng(seed)).unwrap();
@@ -59,7 +60,7 @@ fn roundings_of_a_plaintext_add_up_in_products() {
     const SLOTS: usize = 64;
     let count = if cfg!(feature = "long-tests") { 1200 } else { 300 };
     let Party { client, server } =
-        party(Preset::ToyInsecure, &Needs::new().sums(SLOTS).multiply(), 42);
+        party(Preset::Insecure(Toy::Functions), &Needs::new().sums(SLOTS).multiply(), 42);
     let mut random = rng(5);
     let mut ones = || client.encrypt_with(&[1.0; SLOTS], -1.0..=1.0, LEVEL, &mut random).unwrap();
     let x: Vec<_> = (0..count).map(|_| ones()).collect();
@@ -98,7 +99,8 @@ fn roundings_of_a_plaintext_add_up_in_products() {
     (0..SLOTS).for_each(|k| ones.add_diagonal(k, vec![constant.into(); SLOTS]));
     let m = LinearTransform::new(client.params().ckks(), &ones, LEVEL, LinearOptions::default())
         .unwrap();
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().keys(&m.keys()), 42);
+    let Party { client, server } =
+        party(Preset::Insecure(Toy::Functions), &Needs::new().keys(&m.keys()), 42);
     let x = client.encrypt_with(&[1.0; SLOTS], -1.0..=1.0, LEVEL, &mut random).unwrap();
     let exact = [SLOTS as f64 * constant; SLOTS];
     has_predicted_errors(&client, &server.transform(&x, &m).unwrap(), &exact, Slots::Equal);
@@ -109,7 +111,8 @@ fn roundings_of_a_plaintext_add_up_in_products() {
 /// same errors here.
 #[test]
 fn products_of_correlated_factors_err_as_predicted() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().multiply(), 43);
+    let Party { client, server } =
+        party(Preset::Insecure(Toy::Functions), &Needs::new().multiply(), 43);
     let slots = client.params().slots();
     let level = client.params().levels();
     // Every slot is at the end of the range, where the predicted derivatives are largest, and the
@@ -153,7 +156,8 @@ fn products_of_correlated_factors_err_as_predicted() {
 #[test]
 fn what_decides_exactness_counts_amplitudes() {
     const TERMS: usize = 16;
-    let Party { client, server } = party(Preset::ToyTables, &Needs::new().functional(), 41);
+    let Party { client, server } =
+        party(Preset::Insecure(Toy::Tables), &Needs::new().functional(), 41);
     let level = client.params().functional().unwrap().input_level();
     let on = server.integers();
     let integers: Vec<IntVec> = (0..TERMS as u64)
@@ -196,7 +200,7 @@ fn what_decides_exactness_counts_amplitudes() {
 #[test]
 fn products_and_transforms_share_operand_errors() {
     const SLOTS: usize = 8;
-    let params = params_of(Preset::ToyInsecure);
+    let params = params_of(Preset::Insecure(Toy::Functions));
     let simulator = Simulator::new(params.ckks());
     let range = Interval::real(-1.0, 1.0).unwrap();
     let x = simulator.encrypt(&[0.5; SLOTS], range, params.levels()).unwrap();

@@ -24,7 +24,7 @@ fn rounded<T>(result: &bellerophon::Result<T>) -> bool {
 /// those of encryptions and of their powers: the error lies outside.
 #[test]
 fn bootstraps_take_small_values() {
-    let Party { client, server } = party(Preset::ToyBootstrapping, &needs(), 41);
+    let Party { client, server } = party(Preset::Insecure(Toy::Bootstrapping), &needs(), 41);
     for len in [1, 3, 64, client.params().slots()] {
         for (log2, squares) in [(-17, 3), (-20, 1)] {
             let bound = 2f64.powi(log2);
@@ -50,7 +50,7 @@ fn bootstraps_take_small_values() {
 /// What is stated of the noise of a bootstrap is enough to declare it, for any number of values.
 #[test]
 fn published_bootstraps_have_the_stated_noise() {
-    let Party { client, server } = party(Preset::ToyBootstrapping, &needs(), 45);
+    let Party { client, server } = party(Preset::Insecure(Toy::Bootstrapping), &needs(), 45);
     for len in [1, 16, 128, client.params().slots()] {
         let values: Vec<f64> = (0..len).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
         let y = server.bootstrap(&encrypt(&client, &values, -1.0..=1.0)).unwrap();
@@ -67,7 +67,7 @@ fn published_bootstraps_have_the_stated_noise() {
 /// An iteration that converges to zero.
 #[test]
 fn products_that_vanish_are_bootstrapped() {
-    let Party { client, server } = party(Preset::ToyBootstrapping, &needs(), 42);
+    let Party { client, server } = party(Preset::Insecure(Toy::Bootstrapping), &needs(), 42);
     let server = server.with_auto_bootstrap().unwrap();
     let values = [0.5, -0.5, 0.25];
     let x = client.encrypt(&values, -0.5..=0.5).unwrap();
@@ -83,7 +83,7 @@ fn products_that_vanish_are_bootstrapped() {
 /// A range that a bootstrap does not take: both bounds, as they are, and what helps.
 #[test]
 fn values_above_a_bootstrap_are_told_both_bounds() {
-    let Party { client, server } = party(Preset::ToyBootstrapping, &needs(), 49);
+    let Party { client, server } = party(Preset::Insecure(Toy::Bootstrapping), &needs(), 49);
     let x = client.encrypt(&[1.0, -1.0], -1.0..=1.0).unwrap();
     let refused = server.bootstrap(&server.mul_integer(&x, 3).unwrap());
     assert_eq!(*refusal(&refused).kind(), ErrorKind::Range);
@@ -96,7 +96,7 @@ fn values_above_a_bootstrap_are_told_both_bounds() {
 
 #[test]
 fn constants_that_rounding_destroys_are_refused() {
-    let Party { client, server } = party(Preset::ToyBootstrapping, &needs(), 43);
+    let Party { client, server } = party(Preset::Insecure(Toy::Bootstrapping), &needs(), 43);
     let x = client.encrypt(&[0.5, -0.25], -1.0..=1.0).unwrap();
     assert!(rounded(&server.mul_scalar(&x, 1e-14)));
     assert!(rounded(&server.mul_scalar(&x, -1e-11)));
@@ -124,7 +124,7 @@ fn constants_that_rounding_destroys_are_refused() {
 
 #[test]
 fn values_below_the_noise_are_refused() {
-    let Party { client, server } = party(Preset::ToyBootstrapping, &needs(), 44);
+    let Party { client, server } = party(Preset::Insecure(Toy::Bootstrapping), &needs(), 44);
     assert!(lost(&client.encrypt(&[1e-14, 2e-14], 0.0..=1e-13)));
     assert!(lost(&client.encrypt_seeded(&[1e-14, 2e-14], 0.0..=1e-13)));
     assert!(lost(&client.public_key().unwrap().encrypt(&[1e-14], 0.0..=1e-13)));
@@ -161,7 +161,7 @@ fn values_below_the_noise_are_refused() {
 fn variances_of_small_prices_are_refused() {
     let table = Table::new(4, 2).unwrap();
     let needs = Needs::new().statistics(4, 2);
-    let Party { client, server } = party(Preset::ToyBootstrapping, &needs, 46);
+    let Party { client, server } = party(Preset::Insecure(Toy::Bootstrapping), &needs, 46);
     let rows = [[1.0, 2.0], [2.0, 1.0], [3.0, 2.0], [2.0, 3.0]];
     for (unit, small) in [(1e-6, true), (1.0, false)] {
         let rows: Vec<Vec<f64>> =
@@ -180,7 +180,7 @@ fn variances_of_small_prices_are_refused() {
 /// Results of functions far below the noise are refused at decryption.
 #[test]
 fn functions_with_tiny_results_are_refused() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 47);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &Needs::new().map(), 47);
     let x = client.encrypt(&[0.5, -0.25], -1.0..=1.0).unwrap();
     let y = server.map(&x, |v| 1e-12 * v);
     assert!(y.is_err() || lost(&client.decrypt(&y.unwrap())));
@@ -189,7 +189,7 @@ fn functions_with_tiny_results_are_refused() {
 /// LWE values whose noise is larger than their range.
 #[test]
 fn lwe_values_below_the_noise_are_refused() {
-    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 48);
+    let Party { client, server } = party(Preset::Insecure(Toy::Functions), &Needs::new().map(), 48);
     let x = client.encrypt(&[1e-9, 2e-9], -1.0..=1.0).unwrap();
     let values = server.extract(&x, -1.0..=1.0).unwrap().within(0.0..=2e-9).unwrap();
     assert!(values.meta().noise.bound > 2e-9);
@@ -204,7 +204,7 @@ fn lwe_values_below_the_noise_are_refused() {
 
 #[test]
 fn complex_values_are_complex() {
-    let Party { client, server } = party(Preset::ToyBootstrapping, &needs(), 45);
+    let Party { client, server } = party(Preset::Insecure(Toy::Bootstrapping), &needs(), 45);
     let values = [Complex64::new(0.6, -0.8), Complex64::new(0.0, 0.5), Complex64::new(-1.0, 0.0)];
     let seeded = client.encrypt_seeded(&values, Disc(1.0)).unwrap();
     let provided = client.public_key().unwrap().encrypt(&values, Disc(1.0)).unwrap();

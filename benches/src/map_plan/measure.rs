@@ -26,7 +26,8 @@ const PRESETS: [Preset; 6] = [
     Preset::Tables(4),
     Preset::Tables(8),
 ];
-const SMALL_PRESETS: [Preset; 2] = [Preset::ToyInsecure, Preset::ToySmooth];
+const SMALL_PRESETS: [Preset; 2] =
+    [Preset::Insecure(Toy::Functions), Preset::Insecure(Toy::Smooth)];
 
 const COUNTS: [usize; 4] = [16, 256, 4096, 32768];
 const SMALL_COUNTS: [usize; 1] = [16];

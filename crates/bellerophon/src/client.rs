@@ -84,7 +84,7 @@ impl ClientKey {
     ///     ControlFlow::Continue(()) // or Break(()), to stop
     /// };
     /// // Toy dimensions, insecure.
-    /// let client = ClientKey::generate(&Params::preset(Preset::ToyInsecure)?)?;
+    /// let client = ClientKey::generate(&Params::preset(Preset::Insecure(Toy::Functions))?)?;
     /// let client = client.with_progress(watch);
     /// let keys = client.evaluation_keys(&Needs::new().map())?;
     /// let server = Evaluator::new(keys)?.with_progress(watch);
@@ -161,7 +161,7 @@ impl ClientKey {
     /// use bellerophon::prelude::*;
     /// # fn main() -> bellerophon::Result<()> {
     /// // Toy dimensions, which protect nothing.
-    /// let client = ClientKey::generate(&Params::preset(Preset::ToyTables)?)?;
+    /// let client = ClientKey::generate(&Params::preset(Preset::Insecure(Toy::Tables))?)?;
     /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().functional())?)?;
     /// let reals = client.encrypt(&[0.5, -1.0], -1.0..=1.0)?;
     /// let x = client.encrypt(&[3, 250, 7], Modulo(256))?;
@@ -270,7 +270,7 @@ impl ClientKey {
     /// use bellerophon::{ckks::Complex64, prelude::*};
     /// # fn main() -> bellerophon::Result<()> {
     /// // Toy dimensions, which protect nothing.
-    /// let client = ClientKey::generate(&Params::preset(Preset::ToyInsecure)?)?;
+    /// let client = ClientKey::generate(&Params::preset(Preset::Insecure(Toy::Functions))?)?;
     /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().multiply())?)?;
     /// let x = client.encrypt(&[Complex64::new(0.6, -0.8)], Disc(1.0))?;
     /// let square = client.decrypt_complex(&server.square(&x)?)?;

@@ -93,7 +93,7 @@ impl Evaluator {
     /// use std::{ops::ControlFlow, sync::{Arc, atomic::{AtomicBool, Ordering}}, thread};
     /// use bellerophon::{ErrorKind, prelude::*};
     /// # fn main() -> bellerophon::Result<()> {
-    /// let client = ClientKey::generate(&Params::preset(Preset::ToyInsecure)?)?;
+    /// let client = ClientKey::generate(&Params::preset(Preset::Insecure(Toy::Functions))?)?;
     /// let x = client.encrypt(&[0.5; 200], -2.0..=2.0)?;
     /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().map())?)?;
     /// let cancel = Arc::new(AtomicBool::new(false));
@@ -171,7 +171,7 @@ impl Evaluator {
     /// use bellerophon::prelude::*;
     /// # fn main() -> bellerophon::Result<()> {
     /// // Toy dimensions, insecure.
-    /// let client = ClientKey::generate(&Params::preset(Preset::ToyBootstrapping)?)?;
+    /// let client = ClientKey::generate(&Params::preset(Preset::Insecure(Toy::Bootstrapping))?)?;
     /// let keys = client.evaluation_keys(&Needs::new().multiply().bootstrap())?;
     /// let server = Evaluator::new(keys)?.with_auto_bootstrap()?;
     /// let mut x = client.encrypt(&[0.9, 0.2], -1.0..=1.0)?;

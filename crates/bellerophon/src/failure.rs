@@ -25,7 +25,7 @@ impl Evaluator {
     /// use bellerophon::prelude::*;
     /// # fn main() -> bellerophon::Result<()> {
     /// // Toy dimensions, which protect nothing.
-    /// let params = Params::preset(Preset::ToyInsecure)?;
+    /// let params = Params::preset(Preset::Insecure(Toy::Functions))?;
     /// let client = ClientKey::generate(&params)?;
     /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().map())?)?;
     /// assert_eq!(server.failures().log2(), f64::NEG_INFINITY);

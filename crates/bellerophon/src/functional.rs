@@ -59,7 +59,7 @@ impl Evaluator {
     /// use bellerophon::{format, prelude::*};
     /// # fn main() -> bellerophon::Result<()> {
     /// // Toy dimensions, which protect nothing.
-    /// let params = Params::preset(Preset::ToyTables)?;
+    /// let params = Params::preset(Preset::Insecure(Toy::Tables))?;
     /// let client = ClientKey::generate(&params)?;
     /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().functional())?)?;
     /// let fresh = client.encrypt_seeded(&[3, 250, 7], Modulo(256))?; // half the bytes

@@ -44,7 +44,7 @@ impl Evaluator {
     /// use bellerophon::prelude::*;
     /// # fn main() -> bellerophon::Result<()> {
     /// // Toy dimensions, insecure.
-    /// let client = ClientKey::generate(&Params::preset(Preset::ToyBootstrapping)?)?;
+    /// let client = ClientKey::generate(&Params::preset(Preset::Insecure(Toy::Bootstrapping))?)?;
     /// let keys = client.evaluation_keys(&Needs::new().multiply().bootstrap())?;
     /// let server = Evaluator::new(keys)?.with_auto_bootstrap()?.keep_within(-1.0..=1.0)?;
     /// let x = client.encrypt(&[1.0, -1.0, 0.9], -1.0..=1.0)?;

@@ -249,12 +249,12 @@ mod tests {
 
     use super::*;
     use crate::client::ClientKey;
-    use crate::preset::Preset;
+    use crate::preset::{Preset, Toy};
 
     /// A set that is specified with NTRU still uses RGSW unless NTRU is named.
     #[test]
     fn keys_are_rgsw_for_a_set_specified_with_ntru() {
-        let mut spec = Preset::ToyInsecure.spec().unwrap();
+        let mut spec = Preset::Insecure(Toy::Functions).spec().unwrap();
         let lookup = spec.lookup.as_mut().unwrap();
         let ntru = lwe::NtruSpec::for_degree(lookup.ring_degree, lookup.security).unwrap().unwrap();
         lookup.engine = lwe::Engine::Ntru(ntru);

@@ -9,7 +9,7 @@
 //!
 //! # fn main() -> bellerophon::Result<()> {
 //! // Toy dimensions, insecure, so that this runs in a second. Programs take `Preset::Functions`.
-//! let params = Params::preset(Preset::ToyInsecure)?;
+//! let params = Params::preset(Preset::Insecure(Toy::Functions))?;
 //! let client = ClientKey::generate(&params)?; // secret; never leaves the client
 //! let keys = client.evaluation_keys(&Needs::new().multiply().map())?; // public
 //! let server = Evaluator::new(keys)?;
@@ -91,7 +91,7 @@ pub use message::{Disc, Message, Modulo, Paired, ProvidedMessage};
 pub use needs::Needs;
 pub use ordering::OrderOps;
 pub use params::Params;
-pub use preset::{Dense, Preset};
+pub use preset::{Dense, Preset, Toy};
 pub use public_key::PublicKey;
 pub use rand;
 pub use spec::ParamsSpec;

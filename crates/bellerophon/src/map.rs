@@ -32,7 +32,7 @@ impl Params {
     /// use bellerophon::{Engine, circuits::approx::Known, prelude::*};
     /// # fn main() -> bellerophon::Result<()> {
     /// // Toy dimensions, which protect nothing.
-    /// let params = Params::preset(Preset::ToyInsecure)?;
+    /// let params = Params::preset(Preset::Insecure(Toy::Functions))?;
     /// let sigmoid = MapRequest::of(Known::Sigmoid).over(-8.0..=8.0);
     /// let request = sigmoid.error(Accuracy::bits(10.0)).count(64);
     /// let plan = params.map_plan(&request)?;
@@ -94,7 +94,7 @@ impl Evaluator {
     /// use bellerophon::prelude::*;
     /// # fn main() -> bellerophon::Result<()> {
     /// // Toy dimensions, insecure.
-    /// let client = ClientKey::generate(&Params::preset(Preset::ToyInsecure)?)?;
+    /// let client = ClientKey::generate(&Params::preset(Preset::Insecure(Toy::Functions))?)?;
     /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().multiply().map())?)?;
     /// let x = client.encrypt(&[0.5, -1.5, 2.0], -2.0..=2.0)?;
     /// let y = server.map(&server.square(&x)?, f64::sqrt)?; // squares lie in [0, 4]
@@ -117,7 +117,7 @@ impl Evaluator {
     /// use bellerophon::{Engine, prelude::*};
     /// # fn main() -> bellerophon::Result<()> {
     /// // Toy dimensions, which protect nothing.
-    /// let client = ClientKey::generate(&Params::preset(Preset::ToyInsecure)?)?;
+    /// let client = ClientKey::generate(&Params::preset(Preset::Insecure(Toy::Functions))?)?;
     /// let needs = Needs::new().map_with([Engine::Corrected, Engine::Poly]);
     /// let server = Evaluator::new(client.evaluation_keys(&needs)?)?;
     /// let x = client.encrypt(&[0.5, -1.25], -4.0..=4.0)?;
@@ -167,7 +167,7 @@ impl Evaluator {
     /// use bellerophon::{Engine, prelude::*};
     /// # fn main() -> bellerophon::Result<()> {
     /// // Toy dimensions, which protect nothing.
-    /// let client = ClientKey::generate(&Params::preset(Preset::ToyInsecure)?)?;
+    /// let client = ClientKey::generate(&Params::preset(Preset::Insecure(Toy::Functions))?)?;
     /// let needs = Needs::new().map_with([Engine::Corrected]);
     /// let server = Evaluator::new(client.evaluation_keys(&needs)?)?;
     /// let x = client.encrypt(&[0.5, -1.0], -2.0..=2.0)?;
@@ -202,7 +202,7 @@ impl Evaluator {
     /// use bellerophon::{DecryptionBudget, ckks::{Interval, simulator::Simulator}, prelude::*};
     /// # fn main() -> bellerophon::Result<()> {
     /// // Toy dimensions, which protect nothing.
-    /// let client = ClientKey::generate(&Params::preset(Preset::ToyInsecure)?)?;
+    /// let client = ClientKey::generate(&Params::preset(Preset::Insecure(Toy::Functions))?)?;
     /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().map())?)?;
     /// let x = client.encrypt(&[0.5, -1.25], -2.0..=2.0)?;
     ///

@@ -39,7 +39,7 @@ const CONTEXT: &str = "bellerophon 2026-11-27 secret of a client: ";
 /// use bellerophon::{MasterSeed, prelude::*};
 /// # fn main() -> bellerophon::Result<()> {
 /// // Toy dimensions, which protect nothing.
-/// let params = Params::preset(Preset::ToyInsecure)?;
+/// let params = Params::preset(Preset::Insecure(Toy::Functions))?;
 /// let seed = MasterSeed::generate();
 /// let client = ClientKey::from_seed(&params, &seed)?;
 /// let kept = MasterSeed::new(*seed.expose()); // stored where nobody else reads
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
     use crate::format::SecretBytes;
     use crate::needs::Needs;
-    use crate::preset::Preset;
+    use crate::preset::{Preset, Toy};
 
     fn seed(byte: u8) -> MasterSeed {
         MasterSeed::new([byte; 32])
@@ -165,7 +165,7 @@ mod tests {
     /// Each secret comes from the generator of its purpose, and of its own parameters.
     #[test]
     fn keys_of_a_seed_are_drawn_from_its_generators() {
-        for preset in [Preset::ToyInsecure, Preset::ToyBootstrapping] {
+        for preset in [Preset::Insecure(Toy::Functions), Preset::Insecure(Toy::Bootstrapping)] {
             let params = Params::preset(preset).unwrap();
             let (lattice, print) = (params.ckks().lattice(), params.fingerprint());
             let slots =
@@ -196,11 +196,11 @@ mod tests {
         let hash = |bytes: SecretBytes| blake3::hash(bytes.expose()).to_string();
         let known = [
             (
-                Preset::ToyInsecure,
+                Preset::Insecure(Toy::Functions),
                 "e05e7a6aa8cb784bdbfd74e22bf56391348562ae23eb76dd6c06f360a1660747",
             ),
             (
-                Preset::ToyBootstrapping,
+                Preset::Insecure(Toy::Bootstrapping),
                 "d2b743281f8e79a4aca3bda8367ceaca9bf75d81a84af82abcc7bc49ec63614f",
             ),
             (Preset::Functions, "84e5e55f9553d2991c305155fa394b03ad93b3d0a9355cf1307e20d35bc80a3e"),
@@ -234,7 +234,7 @@ mod tests {
     /// Keys of one client share nothing random, although its secrets derive from one seed.
     #[test]
     fn evaluation_keys_are_drawn_afresh() {
-        let params = Params::preset(Preset::ToyInsecure).unwrap();
+        let params = Params::preset(Preset::Insecure(Toy::Functions)).unwrap();
         let [one, other] = [0; 2].map(|_| ClientKey::from_seed(&params, &seed(7)).unwrap());
         let keys = |client: &ClientKey| {
             let mut bytes = vec![];

@@ -82,7 +82,7 @@ impl Needs {
     /// use bellerophon::{Engine, prelude::*};
     /// # fn main() -> bellerophon::Result<()> {
     /// // Toy dimensions, which protect nothing.
-    /// let params = Params::preset(Preset::ToyInsecure)?;
+    /// let params = Params::preset(Preset::Insecure(Toy::Functions))?;
     /// let client = ClientKey::generate(&params)?;
     /// let needs = Needs::new().map_with([Engine::Ntru]);
     /// println!("{} bytes of keys", params.evaluation_key_bytes(&needs)?);
@@ -176,7 +176,7 @@ impl Needs {
     /// use bellerophon::prelude::*;
     /// # fn main() -> bellerophon::Result<()> {
     /// // Toy dimensions, which protect nothing.
-    /// let client = ClientKey::generate(&Params::preset(Preset::ToyInsecure)?)?;
+    /// let client = ClientKey::generate(&Params::preset(Preset::Insecure(Toy::Functions))?)?;
     /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().sums(100))?)?;
     /// let x = client.encrypt(&[0.5, 1.0, 2.0], 0.0..=2.0)?;
     /// let sum = client.decrypt(&server.sum_slots(&x)?)?; // in every slot
@@ -198,7 +198,7 @@ impl Needs {
     /// use bellerophon::{circuits::statistics::Table, prelude::*};
     /// # fn main() -> bellerophon::Result<()> {
     /// // Toy dimensions, which protect nothing.
-    /// let client = ClientKey::generate(&Params::preset(Preset::ToyInsecure)?)?;
+    /// let client = ClientKey::generate(&Params::preset(Preset::Insecure(Toy::Functions))?)?;
     /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().statistics(100, 1))?)?;
     /// let x = client.encrypt(&[0.5, 1.0, 3.0], 0.0..=4.0)?;
     /// let mean = client.decrypt(&Table::new(3, 1)?.means(&server, &x)?)?[0];
@@ -220,7 +220,7 @@ impl Needs {
     /// use bellerophon::prelude::*;
     /// # fn main() -> bellerophon::Result<()> {
     /// // Toy dimensions, which protect nothing.
-    /// let client = ClientKey::generate(&Params::preset(Preset::ToyInsecure)?)?;
+    /// let client = ClientKey::generate(&Params::preset(Preset::Insecure(Toy::Functions))?)?;
     /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().rotate_any())?)?;
     /// let x = client.encrypt(&[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], 0.0..=8.0)?;
     /// let y = client.decrypt(&server.rotate(&x, 5)?)?;
@@ -277,7 +277,7 @@ impl Needs {
     ///
     /// # fn main() -> bellerophon::Result<()> {
     /// // Toy dimensions, which protect nothing.
-    /// let params = Params::preset(Preset::ToyInsecure)?;
+    /// let params = Params::preset(Preset::Insecure(Toy::Functions))?;
     /// let simulator = Simulator::new(params.ckks());
     /// let unit = Interval::real(-1.0, 1.0)?;
     /// program(&simulator, &simulator.encrypt(&[0.5, 1.0], unit, params.levels())?)?;
@@ -308,7 +308,7 @@ impl Needs {
     ///
     /// # fn main() -> bellerophon::Result<()> {
     /// // Toy dimensions, which protect nothing.
-    /// let params = Params::preset(Preset::ToyBootstrapping)?;
+    /// let params = Params::preset(Preset::Insecure(Toy::Bootstrapping))?;
     /// let simulator = Simulator::new(params.ckks())
     ///     .with_bootstrapping(params.bootstrapper()?.clone())?
     ///     .with_auto_bootstrap()?;

@@ -18,7 +18,7 @@ impl Evaluator {
     /// use bellerophon::{lwe::Order, prelude::*};
     /// # fn main() -> bellerophon::Result<()> {
     /// // Toy dimensions, which protect nothing.
-    /// let client = ClientKey::generate(&Params::preset(Preset::ToyInsecure)?)?;
+    /// let client = ClientKey::generate(&Params::preset(Preset::Insecure(Toy::Functions))?)?;
     /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().map())?)?;
     /// let within = server.within(-1.0..=1.0);
     /// let x = client.encrypt(&[0.5, -0.75, 0.0, 0.875], -1.0..=1.0)?;
@@ -44,17 +44,17 @@ mod tests {
     use bellerophon_lookup::{LutEngine, distinguishable, most_indices};
 
     use crate::params::Params;
-    use crate::preset::Preset;
+    use crate::preset::{Preset, Toy};
 
     /// The table in the documentation of [`OrderOps::argmax_index`].
     #[test]
     fn the_most_places_are_those_of_the_table() {
-        use Preset::{Functions, FunctionsFine, FunctionsPrecise, ToyInsecure};
+        use Preset::{Functions, FunctionsFine, FunctionsPrecise, Insecure};
         let expected = [
             (Functions, [Some(460), Some(118), Some(4096)]),
             (FunctionsFine, [Some(642), Some(95), Some(4095)]),
             (FunctionsPrecise, [None, Some(76), Some(4095)]),
-            (ToyInsecure, [Some(1426), Some(446), Some(4096)]),
+            (Insecure(Toy::Functions), [Some(1426), Some(446), Some(4096)]),
         ];
         for (preset, expected) in expected {
             let params = Params::preset(preset).unwrap();

@@ -5,5 +5,5 @@ pub use crate::ckks::{CkksOps, ComposedOps, Vectors};
 pub use crate::{
     Accuracy, Ciphertext, ClientKey, Declaration, Disc, EvaluationKeys, Evaluator, IntTable,
     IntVec, MapFunction, MapRequest, Modulo, Needs, Paired, PairedVec, Params, Preset, Provided,
-    PublicKey, Published,
+    PublicKey, Published, Toy,
 };

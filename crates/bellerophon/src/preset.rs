@@ -12,8 +12,8 @@ use bellerophon_ring::{Result, prime};
 use crate::error;
 use crate::spec::ParamsSpec;
 
-/// A named parameter set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A named parameter set. Two values are equal if they name one set.
+#[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Preset {
     /// Arithmetic and arbitrary functions, 128-bit security, 2^14 slots. Look-up tables have degree
@@ -61,18 +61,24 @@ pub enum Preset {
     Smooth,
     /// A set with dense secrets, for users who distrust security estimates of sparse secrets.
     Dense(Dense),
-    /// [`Functions`](Self::Functions) in toy dimensions, for tests and experiments. Insecure.
-    ToyInsecure,
-    /// [`Bootstrapping`](Self::Bootstrapping) in toy dimensions: 512 slots, 3 levels between two
-    /// bootstraps. Insecure.
-    ToyBootstrapping,
-    /// [`Full`](Self::Full) in toy dimensions, for the tests of its users: the same operations,
-    /// levels and refusals, 1024 slots. Look-ups have larger errors. Insecure.
-    ToyFull,
-    /// [`Tables(8)`](Self::Tables) in toy dimensions: up to 1024 integers per vector. Insecure.
-    ToyTables,
-    /// [`Smooth`](Self::Smooth) in toy dimensions: up to 1024 reals per vector. Insecure.
-    ToySmooth,
+    /// A set in toy dimensions, for tests and experiments. It protects nothing.
+    Insecure(Toy),
+}
+
+/// The sets in toy dimensions ([`Preset::Insecure`]): the operations and refusals of the preset of
+/// the same name, within seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Toy {
+    /// [`Preset::Functions`] with 1024 slots. Look-ups have larger errors.
+    Functions,
+    /// [`Preset::Bootstrapping`] with 512 slots and 3 levels between two bootstraps.
+    Bootstrapping,
+    /// [`Preset::Full`] with 1024 slots and the same levels. Look-ups have larger errors.
+    Full,
+    /// [`Preset::Tables(8)`](Preset::Tables) with up to 1024 integers per vector.
+    Tables,
+    /// [`Preset::Smooth`] with up to 1024 reals per vector.
+    Smooth,
 }
 
 /// The sets that exist with dense secrets ([`Preset::Dense`]).
@@ -110,11 +116,11 @@ impl Preset {
         Self::Tables(12),
         Self::Tables(16),
         Self::Smooth,
-        Self::ToyInsecure,
-        Self::ToyBootstrapping,
-        Self::ToyFull,
-        Self::ToyTables,
-        Self::ToySmooth,
+        Self::Insecure(Toy::Functions),
+        Self::Insecure(Toy::Bootstrapping),
+        Self::Insecure(Toy::Full),
+        Self::Insecure(Toy::Tables),
+        Self::Insecure(Toy::Smooth),
     ];
 
     /// The name on command lines and in reports.
@@ -129,20 +135,47 @@ impl Preset {
             Self::Bootstrapping => "bootstrapping",
             Self::Dense(Dense::Bootstrapping) => "bootstrapping-dense",
             Self::Full => "full",
-            Self::Tables(0..=1) => "tables-1",
-            Self::Tables(2..=4) => "tables-4",
-            Self::Tables(5..=8) => "tables-8",
-            Self::Tables(9..=12) => "tables-12",
-            Self::Tables(_) => "tables-16",
+            Self::Tables(bits) => match set_of_bits(bits) {
+                1 => "tables-1",
+                4 => "tables-4",
+                8 => "tables-8",
+                12 => "tables-12",
+                _ => "tables-16",
+            },
             Self::Smooth => "smooth",
-            Self::ToyInsecure => "toy-insecure",
-            Self::ToyBootstrapping => "toy-bootstrapping",
-            Self::ToyFull => "toy-full",
-            Self::ToyTables => "toy-tables",
-            Self::ToySmooth => "toy-smooth",
+            Self::Insecure(Toy::Functions) => "toy-insecure",
+            Self::Insecure(Toy::Bootstrapping) => "toy-bootstrapping",
+            Self::Insecure(Toy::Full) => "toy-full",
+            Self::Insecure(Toy::Tables) => "toy-tables",
+            Self::Insecure(Toy::Smooth) => "toy-smooth",
         }
     }
 }
+
+/// The bits of the smallest set with tables of 2^bits entries; as given if there is none.
+const fn set_of_bits(bits: u32) -> u32 {
+    match bits {
+        0..=1 => 1,
+        2..=4 => 4,
+        5..=8 => 8,
+        9..=12 => 12,
+        13..=16 => 16,
+        more => more,
+    }
+}
+
+impl PartialEq for Preset {
+    fn eq(&self, other: &Self) -> bool {
+        // Tables that no set has share the name of the largest set.
+        let bits = |preset: &Self| match *preset {
+            Self::Tables(bits) => set_of_bits(bits),
+            _ => 0,
+        };
+        self.name() == other.name() && bits(self) == bits(other)
+    }
+}
+
+impl Eq for Preset {}
 
 /// The modulus chain of a set with functional bootstrapping.
 struct FunctionalChain {
@@ -166,7 +199,7 @@ impl Preset {
             | Self::FunctionsFine
             | Self::FunctionsPrecise
             | Self::Dense(Dense::Functions | Dense::FunctionsFine | Dense::FunctionsPrecise)
-            | Self::ToyInsecure => self.functions(),
+            | Self::Insecure(Toy::Functions) => self.functions(),
             // The chains of `ckks`, with a bootstrap of all slots.
             Self::Bootstrapping | Self::Dense(Dense::Bootstrapping) => {
                 let slots = match self {
@@ -179,19 +212,21 @@ impl Preset {
             // The slots of one, with the tables of the other, and functions of whole vectors on the
             // levels of the bootstrap.
             Self::Full => self.full(Self::Bootstrapping.spec()?),
-            Self::ToyFull => self.full(self.toy_bootstrapping(1 << 11, 11)?),
-            Self::Tables(0..=1) => self.functional(Some(2), chain(42, 4, (50, 10))),
-            Self::Tables(2..=4) => self.functional(Some(16), chain(42, 3, (50, 11))),
-            Self::Tables(5..=8) => self.functional(Some(256), chain(42, 3, (50, 9))),
-            Self::Tables(9..=12) => self.functional(Some(4096), chain(40, 3, (50, 7))),
-            Self::Tables(13..=16) => self.functional(Some(65536), chain(42, 1, (51, 4))),
-            Self::Tables(bits) => Err(error::no_tables(bits)),
+            Self::Insecure(Toy::Full) => self.full(self.toy_bootstrapping(1 << 11, 11)?),
+            Self::Tables(bits) => match set_of_bits(bits) {
+                1 => self.functional(Some(2), chain(42, 4, (50, 10))),
+                4 => self.functional(Some(16), chain(42, 3, (50, 11))),
+                8 => self.functional(Some(256), chain(42, 3, (50, 9))),
+                12 => self.functional(Some(4096), chain(40, 3, (50, 7))),
+                16 => self.functional(Some(65536), chain(42, 1, (51, 4))),
+                bits => Err(error::no_tables(bits)),
+            },
             // No entries: Fourier series of reals instead of tables.
             Self::Smooth => self.functional(None, chain(45, 4, (50, 9))),
             // Toy sets: a ring of degree 2^10, and fewer special primes.
-            Self::ToyTables => self.functional(Some(256), chain(42, 2, (50, 6))),
-            Self::ToySmooth => self.functional(None, chain(45, 2, (50, 6))),
-            Self::ToyBootstrapping => self.toy_bootstrapping(1 << 10, 3),
+            Self::Insecure(Toy::Tables) => self.functional(Some(256), chain(42, 2, (50, 6))),
+            Self::Insecure(Toy::Smooth) => self.functional(None, chain(45, 2, (50, 6))),
+            Self::Insecure(Toy::Bootstrapping) => self.toy_bootstrapping(1 << 10, 3),
         }
     }
 
@@ -222,7 +257,7 @@ impl Preset {
     fn functional(self, entries: Option<usize>, chain: FunctionalChain) -> Result<ParamsSpec> {
         let FunctionalChain { log_scale, levels, special } = chain;
         // Step 1: the circuit: tables of integers, or Fourier series of reals.
-        let toy = matches!(self, Self::ToyTables | Self::ToySmooth);
+        let toy = matches!(self, Self::Insecure(Toy::Tables | Toy::Smooth));
         let slots = if toy { 1 << 9 } else { 1 << 15 };
         let spec = match entries {
             Some(entries) => FbtSpec::table(slots, entries)?,
@@ -246,7 +281,7 @@ impl Preset {
         // Step 1: the modulus chain. One prime of 45 bits is shared with the ring of the tables; 15
         // primes have the 44 bits of the scale; three special primes lie below 2^50. For N = 2^15
         // this is 855 of the 868 bits that 128-bit security allows.
-        let toy = self == Self::ToyInsecure;
+        let toy = self == Self::Insecure(Toy::Functions);
         let security = if toy { Security::Insecure } else { Security::Bits128 };
         let chain = ModulusChain {
             degree: if toy { 1 << 11 } else { 1 << 15 },
@@ -265,11 +300,11 @@ impl Preset {
     /// weight of the sparse secret of the ring bridge.
     fn tables(self, ring_modulus: u64) -> Result<(lwe::ParamsSpec, Option<usize>)> {
         let security = match self {
-            Self::ToyInsecure | Self::ToyFull => Security::Insecure,
+            Self::Insecure(Toy::Functions | Toy::Full) => Security::Insecure,
             _ => Security::Bits128,
         };
         let (dimension, ring_degree) = match self {
-            Self::ToyInsecure | Self::ToyFull => (64, 1 << 10),
+            Self::Insecure(Toy::Functions | Toy::Full) => (64, 1 << 10),
             Self::FunctionsFine | Self::Dense(Dense::FunctionsFine) => (1 << 10, 1 << 13),
             Self::FunctionsPrecise | Self::Dense(Dense::FunctionsPrecise) => (1 << 10, 1 << 14),
             _ => (1 << 10, 1 << 12),
@@ -279,11 +314,9 @@ impl Preset {
         // the ring bridge: at degree 4096 the security table allows it for q0 and 39 bits more,
         // with a margin. The dense sets have no ring bridge.
         let (secret, sigma, ring_bridge) = match self {
-            Self::Functions | Self::FunctionsFine | Self::FunctionsPrecise | Self::Full => {
-                (SecretKind::Sparse(192), 54.0, Some(128))
-            }
             Self::Dense(_) => (SecretKind::Ternary, 16.0, None),
-            _ => (SecretKind::Sparse(16), 3.2, Some(16)),
+            Self::Insecure(_) => (SecretKind::Sparse(16), 3.2, Some(16)),
+            _ => (SecretKind::Sparse(192), 54.0, Some(128)),
         };
         // Step 2: the key switch. Larger tables have more coordinates to switch and smaller cells,
         // so they take smaller digits.
@@ -315,5 +348,20 @@ impl std::str::FromStr for Preset {
             let names: Vec<_> = Self::ALL.iter().map(|p| p.name()).collect();
             format!("no preset {name:?}: take one of {}", names.join(", "))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_of_one_set_are_equal() {
+        for (bits, set) in [(0, 1), (2, 4), (5, 8), (9, 12), (13, 16)] {
+            assert_eq!(Preset::Tables(bits), Preset::Tables(set));
+            assert_eq!(Preset::Tables(bits).spec().unwrap(), Preset::Tables(set).spec().unwrap());
+            assert_ne!(Preset::Tables(set), Preset::Tables(set + 1));
+        }
+        assert!(Preset::Tables(17).spec().is_err());
     }
 }

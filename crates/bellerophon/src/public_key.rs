@@ -21,7 +21,7 @@ use crate::params::Params;
 ///
 /// # fn main() -> bellerophon::Result<()> {
 /// // Toy dimensions, which protect nothing.
-/// let params = Params::preset(Preset::ToyInsecure)?;
+/// let params = Params::preset(Preset::Insecure(Toy::Functions))?;
 /// let owner = ClientKey::generate(&params)?;
 /// let public = owner.public_key()?.to_bytes()?;
 /// let server = Evaluator::new(owner.evaluation_keys(&Needs::new().multiply())?)?;
@@ -90,7 +90,7 @@ impl PublicKey {
     /// use bellerophon::prelude::*;
     /// # fn main() -> bellerophon::Result<()> {
     /// // Toy dimensions, which protect nothing.
-    /// let owner = ClientKey::generate(&Params::preset(Preset::ToyTables)?)?;
+    /// let owner = ClientKey::generate(&Params::preset(Preset::Insecure(Toy::Tables))?)?;
     /// let server = Evaluator::new(owner.evaluation_keys(&Needs::new().functional())?)?;
     /// let x = owner.public_key()?.encrypt(&[3, 250, 7], Modulo(256))?;
     /// let y = server.integers().table(&x, |k| k * k % 256)?;

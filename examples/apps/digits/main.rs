@@ -54,7 +54,7 @@ const SCORES: usize = 1 << 16;
 const LAYERS: &str = "layers";
 const ACTIVATIONS: &str = "activations";
 
-const PRESETS: [&str; 2] = [Preset::Tables(8).name(), Preset::ToyTables.name()];
+const PRESETS: [&str; 2] = [Preset::Tables(8).name(), Preset::Insecure(Toy::Tables).name()];
 
 /// Classifies encrypted images of handwritten digits by a network of integers
 #[derive(Debug, Parser)]

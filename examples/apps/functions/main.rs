@@ -43,7 +43,7 @@ const BOOTSTRAP: &str = "functional bootstrap";
 const AUTO: &str = "auto";
 
 /// The presets with functional bootstrapping.
-const WITH_SERIES: [&str; 2] = [Preset::Smooth.name(), Preset::ToySmooth.name()];
+const WITH_SERIES: [&str; 2] = [Preset::Smooth.name(), Preset::Insecure(Toy::Smooth).name()];
 
 /// More values than this take functional bootstrapping if the choice is free. A look-up takes tens
 /// of milliseconds per value; a functional bootstrap of up to 65536 values takes as long as a few

@@ -65,7 +65,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    let presets = PRESETS.into_iter().chain([Preset::ToyTables]).map(Preset::name);
+    let presets = PRESETS.into_iter().chain([Preset::Insecure(Toy::Tables)]).map(Preset::name);
     let names: Vec<_> = [AUTO].into_iter().chain(presets).collect();
     program::report(Defaults::of(&names), run)
 }

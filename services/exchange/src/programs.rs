@@ -338,5 +338,5 @@ pub const PARAMETERS: [&str; 8] = [
     Preset::Dense(Dense::Functions).name(),
     Preset::Dense(Dense::FunctionsFine).name(),
     Preset::Dense(Dense::FunctionsPrecise).name(),
-    Preset::ToyInsecure.name(),
+    Preset::Insecure(Toy::Functions).name(),
 ];

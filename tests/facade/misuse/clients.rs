@@ -1,7 +1,7 @@
 //! Clients and public keys.
 
 use bellerophon::{
-    Bridge, ClientKey, Disc, Engine, Needs, Paired, Params, Preset, Provided, PublicKey,
+    Bridge, ClientKey, Disc, Engine, Needs, Paired, Params, Preset, Provided, PublicKey, Toy,
     ckks::{self, Interval, PublicKey as LatticeKey},
     format,
 };
@@ -15,7 +15,7 @@ fn client(preset: Preset) -> ClientKey {
 
 /// Vectors that do not fit, ranges that are none, levels that do not exist.
 pub fn of_vectors(record: &mut Record) {
-    let client = &client(Preset::ToyInsecure);
+    let client = &client(Preset::Insecure(Toy::Functions));
     let public = &client.public_key_with(&mut rng()).unwrap();
     let (slots, top) = (client.params().slots(), client.params().ckks().max_level());
     let mut cases: Vec<(String, Vec<f64>)> = vec![
@@ -63,7 +63,7 @@ pub fn of_vectors(record: &mut Record) {
         refused!(record, why, PublicKey::encrypt_with(public, v, unit(), level, rng));
     }
     // Ciphertexts of a stranger, and of other parameters.
-    for foreign in [stranger(client.params()), self::client(Preset::ToyBootstrapping)] {
+    for foreign in [stranger(client.params()), self::client(Preset::Insecure(Toy::Bootstrapping))] {
         let (why, unit) = (foreign.params().name(), -1.0..=1.0);
         let x = foreign.encrypt(&[0.5], unit.clone()).unwrap();
         refused!(record, why, ClientKey::decrypt(client, &x));
@@ -97,7 +97,8 @@ pub fn of_vectors(record: &mut Record) {
 
 /// Needs that the parameters cannot serve, and bytes that hold no key.
 pub fn of_keys(record: &mut Record) {
-    let (tables, plain) = (&client(Preset::ToyInsecure), &client(Preset::ToyBootstrapping));
+    let (tables, plain) =
+        (&client(Preset::Insecure(Toy::Functions)), &client(Preset::Insecure(Toy::Bootstrapping)));
     let unserved = [
         (tables, "bootstrapping", Needs::new().bootstrap()),
         (tables, "functional bootstrapping", Needs::new().functional()),

@@ -2,7 +2,7 @@
 
 use bellerophon::{
     ClientKey, Evaluator, IntTable, Modulo, Needs, Paired, PairedVec, PeriodicFunction, Preset,
-    PublicKey,
+    PublicKey, Toy,
     circuits::fbt::{FbtInput, Integers},
 };
 use bellerophon_circuits::CircuitOps;
@@ -11,7 +11,8 @@ use super::{Record, rng, stranger};
 use crate::common::{Party, party};
 
 pub fn refused_integers(record: &mut Record) {
-    let Party { client, server } = &party(Preset::ToyTables, &Needs::new().functional(), 1);
+    let Party { client, server } =
+        &party(Preset::Insecure(Toy::Tables), &Needs::new().functional(), 1);
     let bare = Evaluator::new(client.evaluation_keys(&Needs::new()).unwrap()).unwrap();
     of_clients(record, client);
     of_tables(record);
@@ -46,7 +47,7 @@ fn of_clients(record: &mut Record, client: &ClientKey) {
     // Another key, and parameters without tables of integers.
     let x = stranger(client.params()).encrypt(&[1], Modulo(4)).unwrap();
     refused!(record, "a stranger's integers", ClientKey::decrypt_integers(client, &x));
-    let without = &party(Preset::ToyInsecure, &Needs::new(), 1).client;
+    let without = &party(Preset::Insecure(Toy::Functions), &Needs::new(), 1).client;
     let why = "parameters without tables";
     refused!(record, why, ClientKey::decrypt_integers(without, &x));
     refused!(record, why, ClientKey::encrypt(without, &[1], Modulo(4)));
@@ -125,7 +126,7 @@ fn of_integers(record: &mut Record, client: &ClientKey, server: &Evaluator, bare
     refused!(record, "modulus 1", Integers::from_reals(on, reals, 1));
     let complex = &server.mul_i(reals).unwrap();
     refused!(record, "complex values", Integers::from_reals(on, complex, 4));
-    let params = party(Preset::ToyInsecure, &Needs::new(), 1);
+    let params = party(Preset::Insecure(Toy::Functions), &Needs::new(), 1);
     refused!(record, "no tables", Evaluator::publish_integers(&params.server, x));
     refused!(record, "modulus 4", Evaluator::admit_integers(server, x, 4, 0.0..=15.0));
 }

@@ -1,7 +1,7 @@
 //! Functions of several values by look-up.
 
 use bellerophon::{
-    Needs, OrderOps, Preset,
+    Needs, OrderOps, Preset, Toy,
     lwe::{Headroom, Order},
 };
 
@@ -10,7 +10,7 @@ use crate::common::party;
 
 pub fn refused_orders(record: &mut Record) {
     let World { server, bare, x, short, spent, foreign, .. } = &world(&Needs::new().map());
-    let other = party(Preset::ToyBootstrapping, &Needs::new(), 1);
+    let other = party(Preset::Insecure(Toy::Bootstrapping), &Needs::new(), 1);
     let (within, ascending) = (&server.within(-1.0..=1.0), Order::Ascending);
 
     let bad = BAD.map(|bad| server.within(bad..=1.0));

@@ -1,7 +1,7 @@
 //! Arithmetic, rotations and levels of slots.
 
 use bellerophon::{
-    Ciphertext, ClientKey, Declaration, Evaluator, Needs, Paired, Preset,
+    Ciphertext, ClientKey, Declaration, Evaluator, Needs, Paired, Preset, Toy,
     circuits::{
         diagonals::Diagonals,
         lintrans::{LinearOptions, LinearTransform},
@@ -273,7 +273,7 @@ pub fn levels(record: &mut Record) {
         refused!(record, why, Evaluator::admit(server, x, declared));
         refused!(record, why, Evaluator::publish(server, x, declared));
     }
-    let client = &party(Preset::ToyInsecure, &Needs::new(), 1).client;
+    let client = &party(Preset::Insecure(Toy::Functions), &Needs::new(), 1).client;
     let pair = &client.encrypt(&[0.5, -0.25], Paired(-1.0..=1.0)).unwrap();
     refused!(record, "too narrow", Evaluator::publish_paired(server, pair, -0.5..=0.5));
     refused!(record, "too narrow", Evaluator::admit_paired(server, pair, -0.5..=0.5));
@@ -282,7 +282,8 @@ pub fn levels(record: &mut Record) {
     refused!(record, "no keys", CircuitOps::bootstrap_to(bare, x, scale));
     refused_on_slots!(record, "no keys", bare, CircuitOps::bootstrap_iterated(x, 2));
     refused!(record, "no keys", Evaluator::with_auto_bootstrap(bare.clone()));
-    let other = party(Preset::ToyBootstrapping, &Needs::new().multiply().bootstrap(), 1);
+    let other =
+        party(Preset::Insecure(Toy::Bootstrapping), &Needs::new().multiply().bootstrap(), 1);
     let (on, encrypt) = (&other.server, |range| other.client.encrypt(&[0.5], range).unwrap());
     let own = &encrypt(-1.0..=1.0);
     let spent = &on.drop_to_level(own, 0).unwrap();

@@ -1,7 +1,7 @@
 //! Look-ups, and the ways between slots and LWE values.
 
 use bellerophon::{
-    Accuracy, ClientKey, Engine, Evaluator, MapRequest, Needs, Params, Preset,
+    Accuracy, ClientKey, Engine, Evaluator, MapRequest, Needs, Params, Preset, Toy,
     circuits::approx::Known,
     lookup::Layout,
     lwe::{Headroom, LweVec},
@@ -12,7 +12,7 @@ use crate::common::party;
 
 pub fn refused_tables(record: &mut Record) {
     let world = &world(&Needs::new().multiply().map());
-    let other = party(Preset::ToyBootstrapping, &Needs::new().multiply(), 1);
+    let other = party(Preset::Insecure(Toy::Bootstrapping), &Needs::new().multiply(), 1);
     maps(record, world);
     several(record, world);
     plans(record, world.server.params());
@@ -187,7 +187,7 @@ fn values(record: &mut Record, world: &World, other: &Evaluator) {
     refused!(record, "wide values", Evaluator::pack_in(server, values, layout, level));
     let own = stranger(client.params());
     refused!(record, "another key", ClientKey::decrypt_values(&own, values));
-    let without = party(Preset::ToyBootstrapping, &Needs::new(), 1).client;
+    let without = party(Preset::Insecure(Toy::Bootstrapping), &Needs::new(), 1).client;
     refused!(record, "no look-ups", ClientKey::decrypt_values(&without, values));
     refused!(record, "no values", LweVec::concat(&[]));
     for (slots, positions) in [(4, &[][..]), (3, &[0]), (2, &[0, 1, 2]), (4, &[0, 0]), (4, &[4])] {

@@ -13,7 +13,7 @@ use crate::common::{Party, errors, party, spread};
 const DIRT: f64 = 1e6;
 
 fn server(seed: u64) -> Party {
-    party(Preset::ToyFull, &needs(Preset::ToyFull), seed)
+    party(Preset::Insecure(Toy::Full), &needs(Preset::Insecure(Toy::Full)), seed)
 }
 
 /// An encrypted vector of which the last values became padding, and hold dirt.

@@ -99,7 +99,8 @@ fn dirtied(server: &Evaluator, x: &IntVec) -> IntVec {
 
 #[test]
 fn every_operation_on_integers_computes_the_values() {
-    let Party { client, server } = party(Preset::ToyTables, &Needs::new().functional(), 38);
+    let Party { client, server } =
+        party(Preset::Insecure(Toy::Tables), &Needs::new().functional(), 38);
     let mut called = BTreeSet::new();
     let slots = client.params().slots();
     // Integers beyond the slots are the imaginary parts.

@@ -36,7 +36,7 @@ impl ClientKey {
     /// use bellerophon::prelude::*;
     /// # fn main() -> bellerophon::Result<()> {
     /// // Toy dimensions, which protect nothing.
-    /// let client = ClientKey::generate(&Params::preset(Preset::ToyBootstrapping)?)?;
+    /// let client = ClientKey::generate(&Params::preset(Preset::Insecure(Toy::Bootstrapping))?)?;
     /// let keys = client.evaluation_keys(&Needs::new().multiply().bootstrap())?;
     /// let server = Evaluator::new(keys)?.with_auto_bootstrap()?;
     /// let values = [0.3, 0.25, 0.5];

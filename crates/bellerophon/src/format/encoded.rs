@@ -29,7 +29,7 @@ use super::{Context, from_bytes, hex, to_bytes};
 ///
 /// # fn main() -> bellerophon::Result<()> {
 /// // Toy dimensions, which protect nothing.
-/// let params = Params::preset(Preset::ToyInsecure)?;
+/// let params = Params::preset(Preset::Insecure(Toy::Functions))?;
 /// let client = ClientKey::generate(&params)?;
 /// let salaries = client.encrypt(&[41.0, 52.5], 0.0..=100.0)?;
 /// let request = Request { user: "anne".into(), salaries: Encoded::new(&params, &salaries)? };

@@ -159,7 +159,7 @@ impl ClientKey {
     /// use bellerophon::prelude::*;
     /// # fn main() -> bellerophon::Result<()> {
     /// // Toy dimensions, which protect nothing.
-    /// let params = Params::preset(Preset::ToyInsecure)?;
+    /// let params = Params::preset(Preset::Insecure(Toy::Functions))?;
     /// let client = ClientKey::generate(&params)?;
     /// let passphrase = "correct horse battery staple";
     /// let stored = client.to_encrypted_bytes(passphrase)?;
@@ -208,7 +208,7 @@ mod tests {
 
     use super::*;
     use crate::error::refusal;
-    use crate::preset::Preset;
+    use crate::preset::{Preset, Toy};
 
     fn locked<T>(read: &Result<T>) -> bool {
         refusal(read).is(&ErrorKind::Bytes, "the secret cannot be decrypted: the")
@@ -217,7 +217,7 @@ mod tests {
     /// One refusal, of one text, for each wrong passphrase and each changed byte.
     #[test]
     fn wrong_passphrases_and_changed_bytes_are_one_error() {
-        let params = Params::preset(Preset::ToyInsecure).unwrap();
+        let params = Params::preset(Preset::Insecure(Toy::Functions)).unwrap();
         let client = ClientKey::generate(&params).unwrap();
         let bytes = client.to_encrypted_bytes("passphrase").unwrap();
         let read = |bytes: &[u8], passphrase: &str| {

@@ -159,11 +159,11 @@ mod tests {
 
     use super::*;
     use crate::error::refusal;
-    use crate::preset::Preset;
+    use crate::preset::{Preset, Toy};
 
     #[test]
     fn secrets_of_the_wrong_weight_are_refused() {
-        let params = Params::preset(Preset::ToyInsecure).unwrap();
+        let params = Params::preset(Preset::Insecure(Toy::Functions)).unwrap();
         let count = params.ckks().lattice().dimension();
         let client = ClientKey::generate(&params).unwrap();
         let read = |coefficients: Vec<i64>| {
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_key_is_written_with_its_own_parameters() {
-        let [own, other] = [Preset::ToyInsecure, Preset::ToyBootstrapping]
+        let [own, other] = [Preset::Insecure(Toy::Functions), Preset::Insecure(Toy::Bootstrapping)]
             .map(|preset| Params::preset(preset).unwrap());
         let client = ClientKey::generate(&own).unwrap();
         let refused = SecretBytes::of(&other, &client);
@@ -195,7 +195,7 @@ mod tests {
     /// A vector that grew would leave one in the memory that it had before.
     #[test]
     fn secret_bytes_leave_no_copy_behind() {
-        for preset in [Preset::ToyInsecure, Preset::ToyBootstrapping] {
+        for preset in [Preset::Insecure(Toy::Functions), Preset::Insecure(Toy::Bootstrapping)] {
             let params = Params::preset(preset).unwrap();
             let secret = ClientKey::generate(&params).unwrap().to_secret_bytes().unwrap();
             assert_eq!(secret.0.capacity(), secret.0.len());

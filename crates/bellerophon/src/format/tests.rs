@@ -12,7 +12,7 @@ use super::*;
 use crate::client::ClientKey;
 use crate::error::refusal;
 use crate::needs::Needs;
-use crate::preset::Preset;
+use crate::preset::{Preset, Toy};
 
 mod encoded;
 mod keys;
@@ -36,7 +36,7 @@ fn ciphertext(client: &ClientKey, seed: u64) -> Ciphertext {
 /// A server states what it needs in bytes, and the client makes exactly those keys.
 #[test]
 fn needs_come_back_if_the_parameters_serve_them() {
-    let (params, client) = world(Preset::ToyInsecure, 1);
+    let (params, client) = world(Preset::Insecure(Toy::Functions), 1);
     let needs = Needs::new().rotate([1, -2]).sums(10).statistics(4, 1).map().bridge(Bridge::Ring);
     let sent = Encoded::new(&params, &needs).unwrap();
     let back: Needs = sent.decode(&params).unwrap();
@@ -64,7 +64,7 @@ fn needs_come_back_if_the_parameters_serve_them() {
         assert!(from_bytes::<Needs>(&params, &bytes[..cut]).is_err(), "{cut}");
     }
     // Another parameter set, of other levels.
-    let other = Params::preset(Preset::ToyBootstrapping).unwrap();
+    let other = Params::preset(Preset::Insecure(Toy::Bootstrapping)).unwrap();
     assert!(
         refusal(&from_bytes::<Needs>(&other, &bytes))
             .is(&ErrorKind::ParamsMismatch, "read the sender's parameters first, or")
@@ -74,7 +74,7 @@ fn needs_come_back_if_the_parameters_serve_them() {
 /// Bytes of a server choose neither NTRU nor temporary ranks.
 #[test]
 fn needs_from_bytes_take_the_word_of_the_client() {
-    let (params, client) = world(Preset::ToyInsecure, 1);
+    let (params, client) = world(Preset::Insecure(Toy::Functions), 1);
     type Accept = fn(Needs) -> Needs;
     let hoisted = KeyLevels::default().rotate_hoisted(1);
     let ntru = Needs::new().map_with([Engine::Ntru]);
@@ -114,7 +114,7 @@ fn needs_from_bytes_take_the_word_of_the_client() {
 
 #[test]
 fn secret_keys_come_back_where_they_belong() {
-    for preset in [Preset::ToyInsecure, Preset::ToyBootstrapping] {
+    for preset in [Preset::Insecure(Toy::Functions), Preset::Insecure(Toy::Bootstrapping)] {
         let (params, client) = world(preset, 1);
         let ct = ciphertext(&client, 2);
         let secret = client.to_secret_bytes().unwrap();
@@ -125,8 +125,10 @@ fn secret_keys_come_back_where_they_belong() {
         assert_eq!(back.decrypt(&ct).unwrap(), client.decrypt(&ct).unwrap());
         assert_eq!(back.to_secret_bytes().unwrap().expose(), secret.expose());
         let other = match preset {
-            Preset::ToyInsecure => Params::preset(Preset::ToyBootstrapping).unwrap(),
-            _ => Params::preset(Preset::ToyInsecure).unwrap(),
+            Preset::Insecure(Toy::Functions) => {
+                Params::preset(Preset::Insecure(Toy::Bootstrapping)).unwrap()
+            }
+            _ => Params::preset(Preset::Insecure(Toy::Functions)).unwrap(),
         };
         let refused = ClientKey::from_secret_bytes(&other, &secret);
         assert!(
@@ -138,7 +140,7 @@ fn secret_keys_come_back_where_they_belong() {
 
 #[test]
 fn the_header_is_checked_before_anything_else() {
-    let (params, client) = world(Preset::ToyInsecure, 1);
+    let (params, client) = world(Preset::Insecure(Toy::Functions), 1);
     let bytes = to_bytes(&params, &ciphertext(&client, 2)).unwrap();
     let header = Header::parse(&bytes).unwrap();
     assert_eq!(header.kind, Ciphertext::KIND);
@@ -176,7 +178,7 @@ fn the_header_is_checked_before_anything_else() {
 /// reader.
 #[test]
 fn what_is_no_object_is_called_what_it_is() {
-    let (params, client) = world(Preset::ToyInsecure, 1);
+    let (params, client) = world(Preset::Insecure(Toy::Functions), 1);
     let object = to_bytes(&params, &ciphertext(&client, 2)).unwrap();
     let set = params.to_bytes().unwrap();
     let locked = client.to_secret_bytes().unwrap();
@@ -229,7 +231,7 @@ fn what_is_no_object_is_called_what_it_is() {
 
 #[test]
 fn readers_take_one_object_within_their_allowance() {
-    let (params, client) = world(Preset::ToyInsecure, 1);
+    let (params, client) = world(Preset::Insecure(Toy::Functions), 1);
     let (first, second) = (ciphertext(&client, 2), ciphertext(&client, 3));
     let mut bytes = Vec::new();
     let names = [&first, &second].map(|ct| write_to(&params, ct, &mut bytes).unwrap());
@@ -261,7 +263,7 @@ proptest! {
         seed in any::<u64>(),
     ) {
         use rand::RngExt;
-        let (params, client) = world(Preset::ToyInsecure, 1);
+        let (params, client) = world(Preset::Insecure(Toy::Functions), 1);
         let whole = to_bytes(&params, &ciphertext(&client, 2)).unwrap();
         let cut = cut.index(whole.len());
         prop_assert!(from_bytes::<Ciphertext>(&params, &whole[..cut]).is_err());

@@ -171,7 +171,7 @@ struct Honest {
 
 impl Honest {
     fn new(address: SocketAddr, token: Token, folder: &Path) -> Result<Self, Failure> {
-        let params = Params::preset(Preset::ToyInsecure).map_err(Failure::run)?;
+        let params = Params::preset(Preset::Insecure(Toy::Functions)).map_err(Failure::run)?;
         let client = ClientKey::generate(&params).map_err(Failure::run)?;
         let needs = Program::Mean.add_needs(Needs::new(), &params, 8).map_err(Failure::run)?;
         let keys = client.evaluation_keys(&needs).map_err(Failure::run)?;
@@ -327,7 +327,8 @@ fn attempt(kind: u8, params: &[u8]) -> (Vec<u8>, bool) {
 
 /// Hostile clients until they are told to stop.
 fn attack(to: SocketAddr, stop: &Arc<AtomicBool>, count: &Arc<AtomicU64>) -> Result<(), Failure> {
-    let params = Params::preset(Preset::ToyInsecure).and_then(|params| params.to_bytes());
+    let params =
+        Params::preset(Preset::Insecure(Toy::Functions)).and_then(|params| params.to_bytes());
     let params: Arc<[u8]> = params.map_err(Failure::run)?.into();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(Failure::run)?.block_on(async {

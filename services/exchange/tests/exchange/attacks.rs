@@ -29,7 +29,7 @@ fn found_1_fresh_tokens_lock_nobody_out() {
     ours.submit("a", "mean");
     assert_eq!(ours.wait("a").state, State::Done);
     // A set of no keys, 337 bytes or so, is none.
-    let params = Params::preset(Preset::ToyInsecure).unwrap();
+    let params = Params::preset(Preset::Insecure(Toy::Functions)).unwrap();
     let client = ClientKey::generate(&params).unwrap();
     let mut empty = params.to_bytes().unwrap();
     let name = client.evaluation_keys(&Needs::new()).unwrap().write_to(&mut empty).unwrap();
@@ -228,7 +228,7 @@ fn found_9_host_and_authorization_are_checked() {
 #[test]
 fn inputs_are_fresh_provided_or_published() {
     let (scratch, _, _server, ours) = serving("inputs", &[]);
-    let params = Params::preset(Preset::ToyInsecure).unwrap();
+    let params = Params::preset(Preset::Insecure(Toy::Functions)).unwrap();
     let fresh: SeededCiphertext = format::from_bytes(&params, &ours.input).unwrap();
     let x = fresh.expand(params.ckks()).unwrap();
     let unpublished = format::to_bytes(&params, &x).unwrap();

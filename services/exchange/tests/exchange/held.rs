@@ -478,9 +478,9 @@ fn expanding_parameters_are_refused_before_their_keys() {
     let path = format!("/v1/keys/{}", Hex::<64>::of(&[7; 32]));
     assert_eq!(ours.peer.send("PUT", &path, &params).refused(), "too_large");
     // Features that no program here uses: the matrices of bootstrapping, and a second ring.
-    let params = Params::preset(Preset::ToyBootstrapping).unwrap().to_bytes().unwrap();
+    let params = Params::preset(Preset::Insecure(Toy::Bootstrapping)).unwrap().to_bytes().unwrap();
     assert_eq!(ours.peer.send("PUT", &path, &params).refused(), "not_served");
-    let params = Params::preset(Preset::ToyInsecure).unwrap();
+    let params = Params::preset(Preset::Insecure(Toy::Functions)).unwrap();
     let client = ClientKey::generate(&params).unwrap();
     let keys = client.evaluation_keys(&Needs::new().multiply().rotate_any()).unwrap();
     let mut bytes = params.to_bytes().unwrap();

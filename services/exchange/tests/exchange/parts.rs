@@ -112,7 +112,7 @@ fn found_4_clients_share_and_cheap_jobs_come_first() {
 fn the_predicted_work_follows_the_parameters() {
     use bellerophon_exchange::programs::Program;
     let params = |preset| Params::preset(preset).unwrap();
-    let (toy, full) = (params(Preset::ToyInsecure), params(Preset::Functions));
+    let (toy, full) = (params(Preset::Insecure(Toy::Functions)), params(Preset::Functions));
     for program in Program::ALL {
         assert!(program.work(&toy, 8) < program.work(&full, 8), "{program:?}");
     }
@@ -124,7 +124,7 @@ fn the_predicted_work_follows_the_parameters() {
 #[test]
 fn provided_vectors_have_public_key_noise() {
     use bellerophon_exchange::programs::Program;
-    let params = Params::preset(Preset::ToyInsecure).unwrap();
+    let params = Params::preset(Preset::Insecure(Toy::Functions)).unwrap();
     let owner = ClientKey::generate(&params).unwrap();
     for program in [Program::SquarePlus, Program::Mean] {
         let noise =
@@ -339,7 +339,7 @@ fn an_answer_belongs_to_its_job_and_its_client() {
 #[test]
 fn the_presets_are_served_within_the_memory_for_keys() {
     let memory = limits(&[]).key_memory;
-    for preset in [Preset::ToyInsecure, Preset::Functions, Preset::FunctionsPrecise] {
+    for preset in [Preset::Insecure(Toy::Functions), Preset::Functions, Preset::FunctionsPrecise] {
         let params = Params::preset(preset).unwrap();
         cost::check(&params.to_bytes().unwrap()).unwrap();
         let bytes = params.evaluation_key_bytes(&Needs::new().map()).unwrap() as u64;
@@ -351,7 +351,7 @@ fn the_presets_are_served_within_the_memory_for_keys() {
 
 /// An envelope of some type with this contents.
 fn envelope(kind: u16, contents: &[u8]) -> Vec<u8> {
-    let params = Params::preset(Preset::ToyInsecure).unwrap().to_bytes().unwrap();
+    let params = Params::preset(Preset::Insecure(Toy::Functions)).unwrap().to_bytes().unwrap();
     let mut bytes = params[..Header::LEN].to_vec();
     bytes[10..12].copy_from_slice(&kind.to_le_bytes());
     bytes[48..].copy_from_slice(&(contents.len() as u64).to_le_bytes());
@@ -364,7 +364,7 @@ fn envelope(kind: u16, contents: &[u8]) -> Vec<u8> {
 /// was reserved.
 #[test]
 fn found_3_keys_are_counted_and_hashed_as_they_arrive() {
-    let params = Params::preset(Preset::ToyInsecure).unwrap().to_bytes().unwrap();
+    let params = Params::preset(Preset::Insecure(Toy::Functions)).unwrap().to_bytes().unwrap();
     let key = envelope(bellerophon::mlwe::RelinKeys::KIND, &[7; 2000]);
     let list = envelope(format::kind::KEY_LIST, b"list");
     let begun = || {
@@ -455,7 +455,7 @@ fn stalled_connections_end_and_slow_ones_are_kept() {
 
 #[test]
 fn fresh_vectors_state_the_noise_of_an_encryption() {
-    let params = Params::preset(Preset::ToyInsecure).unwrap();
+    let params = Params::preset(Preset::Insecure(Toy::Functions)).unwrap();
     let client = ClientKey::generate(&params).unwrap();
     let fresh = client.encrypt_seeded(&[0.5, 0.25, 0.0], -1.0..=1.0).unwrap();
     let read = |x: &bellerophon::ckks::SeededCiphertext| {

@@ -17,7 +17,7 @@ struct Request {
 
 #[test]
 fn encoded_objects_come_back_in_text_and_binary() {
-    let (params, client) = world(Preset::ToyInsecure, 1);
+    let (params, client) = world(Preset::Insecure(Toy::Functions), 1);
     let x = ciphertext(&client, 2);
     let values = Encoded::new(&params, &x).unwrap();
     assert_eq!(values.as_ref(), to_bytes(&params, &x).unwrap());
@@ -36,7 +36,7 @@ fn encoded_objects_come_back_in_text_and_binary() {
 
 #[test]
 fn bytes_are_checked_by_decode_and_not_before() {
-    let (params, client) = world(Preset::ToyInsecure, 1);
+    let (params, client) = world(Preset::Insecure(Toy::Functions), 1);
     let good = Encoded::new(&params, &ciphertext(&client, 2)).unwrap();
     // Damaged, empty, of another type, of other parameters.
     let mut damaged = good.as_ref().to_vec();
@@ -49,7 +49,7 @@ fn bytes_are_checked_by_decode_and_not_before() {
     let other = Encoded::<Published>::from(Vec::from(good.clone()));
     let refused = other.decode(&params);
     assert!(refusal(&refused).is(&ErrorKind::Bytes, "): read them as the type that was written"));
-    let refused = good.decode(&Params::preset(Preset::ToyBootstrapping).unwrap());
+    let refused = good.decode(&Params::preset(Preset::Insecure(Toy::Bootstrapping)).unwrap());
     assert!(
         refusal(&refused).is(&ErrorKind::ParamsMismatch, "read the sender's parameters first, or")
     );

@@ -13,7 +13,7 @@ use crate::error::refusal;
 use crate::evaluator::Evaluator;
 use crate::keys::EvaluationKeys;
 use crate::needs::Needs;
-use crate::preset::Preset;
+use crate::preset::{Preset, Toy};
 
 fn written(keys: &EvaluationKeys) -> (Vec<u8>, ContentHash) {
     let mut bytes = Vec::new();
@@ -23,7 +23,7 @@ fn written(keys: &EvaluationKeys) -> (Vec<u8>, ContentHash) {
 
 #[test]
 fn an_exchange_computes_what_one_program_would() {
-    let (params, client) = world(Preset::ToyBootstrapping, 1);
+    let (params, client) = world(Preset::Insecure(Toy::Bootstrapping), 1);
     let needs = Needs::new().multiply().rotate([1, -3]).rotate_any().conjugate().bootstrap();
     let keys = client.evaluation_keys_with(&needs, &mut rng(2)).unwrap();
     let (bytes, name) = written(&keys);
@@ -81,10 +81,10 @@ fn excessive_lengths_are_refused_at_the_header() {
     let arithmetic = Needs::new().multiply().rotate([1]).rotate_any();
     let tables = Needs::new().map().bridge(Bridge::Ring).bridge(Bridge::Linear);
     for (preset, needs) in [
-        (Preset::ToyInsecure, arithmetic.clone()),
-        (Preset::ToyInsecure, tables),
-        (Preset::ToyBootstrapping, arithmetic.bootstrap()),
-        (Preset::ToyTables, Needs::new().functional()),
+        (Preset::Insecure(Toy::Functions), arithmetic.clone()),
+        (Preset::Insecure(Toy::Functions), tables),
+        (Preset::Insecure(Toy::Bootstrapping), arithmetic.bootstrap()),
+        (Preset::Insecure(Toy::Tables), Needs::new().functional()),
     ] {
         let (params, client) = world(preset, 1);
         let (bytes, name) = written(&client.evaluation_keys_with(&needs, &mut rng(2)).unwrap());
@@ -115,7 +115,7 @@ fn excessive_lengths_are_refused_at_the_header() {
 
 #[test]
 fn key_sets_out_of_order_or_mixed_are_refused() {
-    let params = Params::preset(Preset::ToyInsecure).unwrap();
+    let params = Params::preset(Preset::Insecure(Toy::Functions)).unwrap();
     let needs = Needs::new().multiply().rotate([1]);
     let write = |seed: u64| {
         let client = ClientKey::generate_with(&params, &mut rng(seed)).unwrap();
@@ -156,7 +156,7 @@ fn key_sets_out_of_order_or_mixed_are_refused() {
 
 #[test]
 fn look_up_keys_come_back_on_all_engines_and_bridges() {
-    let (params, client) = world(Preset::ToyInsecure, 1);
+    let (params, client) = world(Preset::Insecure(Toy::Functions), 1);
     let x = super::ciphertext(&client, 2);
     let all = [
         Needs::new().map_with([Engine::Rgsw]),
@@ -183,7 +183,7 @@ fn look_up_keys_come_back_on_all_engines_and_bridges() {
 
 #[test]
 fn tables_come_in_the_parts_that_their_dimension_has() {
-    let (params, client) = world(Preset::ToyInsecure, 1);
+    let (params, client) = world(Preset::Insecure(Toy::Functions), 1);
     let needs = Needs::new().map_with([Engine::Rgsw]);
     let (mut bytes, _) = written(&client.evaluation_keys_with(&needs, &mut rng(3)).unwrap());
     let list = Header::parse(&bytes).unwrap().total() as usize - ContentHash::LEN;
@@ -219,7 +219,7 @@ impl Drop for Scratch {
 
 #[test]
 fn keys_in_a_file_are_read_when_they_are_needed() {
-    let (params, client) = world(Preset::ToyInsecure, 1);
+    let (params, client) = world(Preset::Insecure(Toy::Functions), 1);
     let steps = [1, 2, 3, 5];
     let needs = Needs::new().multiply().rotate(steps);
     let keys = client.evaluation_keys_with(&needs, &mut rng(2)).unwrap();
@@ -246,7 +246,7 @@ fn keys_in_a_file_are_read_when_they_are_needed() {
 
 #[test]
 fn files_that_are_damaged_or_change_are_refused() {
-    let (params, client) = world(Preset::ToyInsecure, 1);
+    let (params, client) = world(Preset::Insecure(Toy::Functions), 1);
     let keys = client.evaluation_keys_with(&Needs::new().rotate([1, 2]), &mut rng(2)).unwrap();
     let (bytes, _) = written(&keys);
     let x = super::ciphertext(&client, 3);

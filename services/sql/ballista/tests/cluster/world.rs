@@ -55,7 +55,7 @@ pub fn bits(params: &Params, bytes: &[u8]) -> Hash {
 impl World {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let params = Params::preset(Preset::ToyInsecure).unwrap();
+        let params = Params::preset(Preset::Insecure(Toy::Functions)).unwrap();
         let client = ClientKey::generate(&params).unwrap();
         let store = LocalFileSystem::new_with_prefix(folder.path()).unwrap();
         let keys = KeyStoreOptions {

@@ -118,7 +118,7 @@ async fn a_vector_states_what_its_column_does() {
 
 #[tokio::test]
 async fn maps_and_publications_are_checked_when_they_are_planned() {
-    let world = World::of(Preset::ToyInsecure, &Needs::new().multiply().map());
+    let world = World::of(Preset::Insecure(Toy::Functions), &Needs::new().multiply().map());
     let session = world.session().await;
     for (call, expected) in [
         ("he_map(x, 'sigmoid', -1.0, 1.0)", "anywhere in [-2, 2], and the polynomial of its plan"),

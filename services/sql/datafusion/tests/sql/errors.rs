@@ -123,7 +123,7 @@ async fn foreign_and_damaged_vectors_are_refused_with_their_row() {
     let good = batches[0].column(0).as_binary::<i32>().value(0).to_vec();
     let mut flipped = good.clone();
     flipped[good.len() / 2] ^= 1;
-    let foreign = Params::preset(Preset::ToyBootstrapping).unwrap();
+    let foreign = Params::preset(Preset::Insecure(Toy::Bootstrapping)).unwrap();
     let foreign = ClientKey::generate(&foreign).unwrap();
     let other = foreign.encrypt_seeded(&[0.5], -2.0..=2.0).unwrap();
     let other = bellerophon::format::to_bytes(foreign.params(), &other).unwrap();
@@ -151,7 +151,7 @@ async fn foreign_and_damaged_vectors_are_refused_with_their_row() {
 
 #[tokio::test]
 async fn vectors_of_look_ups_are_no_values_of_a_column() {
-    let world = World::of(Preset::ToyInsecure, &Needs::new().multiply().map());
+    let world = World::of(Preset::Insecure(Toy::Functions), &Needs::new().multiply().map());
     let session = world.session().await;
     let keys = world.client.evaluation_keys(&Needs::new().multiply().map()).unwrap();
     let server = Evaluator::new(keys).unwrap();

@@ -110,7 +110,7 @@ fn clustered(world: &World, centres: &[[f64; 2]]) -> Vec<[f64; 2]> {
 #[tokio::test]
 async fn k_means_goes_on_where_a_process_ended() {
     let needs = Needs::new().multiply().sums(1024).map();
-    let world = World::with_rows(Preset::ToyInsecure, &needs, row_of_a_cluster);
+    let world = World::with_rows(Preset::Insecure(Toy::Functions), &needs, row_of_a_cluster);
     let features = [("x", RANGE[0]..=RANGE[1]), ("y", RANGE[0]..=RANGE[1])];
     let query = |state: &State| {
         k_means("(SELECT x, y FROM t WHERE g = 'b') AS b", &features, 500, state).unwrap()
@@ -170,7 +170,8 @@ async fn k_means_goes_on_where_a_process_ended() {
 /// Indicators have the error that the query of K-means promises.
 #[tokio::test]
 async fn looked_up_indicators_are_zero_or_one() {
-    let world = World::of(Preset::ToyInsecure, &Needs::new().multiply().sums(1024).map());
+    let world =
+        World::of(Preset::Insecure(Toy::Functions), &Needs::new().multiply().sums(1024).map());
     let session = world.session().await;
     let table =
         "(SELECT g, x, he_assume_error(he_map(x, '0;1', -2.0, 2.0), 0.000244140625) AS i FROM t)";

@@ -29,7 +29,7 @@ fn options(world: &World, nullable: bool) -> TableOptions {
 }
 
 async fn world() -> World {
-    let world = World::of(Preset::ToyInsecure, &Needs::new().multiply().sums(1024));
+    let world = World::of(Preset::Insecure(Toy::Functions), &Needs::new().multiply().sums(1024));
     let file = File::create(world.folder.path().join("ages.parquet")).unwrap();
     let mut writer = TableWriter::new(&world.client, options(&world, true), file).unwrap();
     // One half as columns with NULLs, the other as text with empty fields.

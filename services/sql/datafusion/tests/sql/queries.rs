@@ -142,7 +142,7 @@ async fn a_dot_product_is_that_of_its_vectors() {
 
 #[tokio::test]
 async fn a_table_is_looked_up_at_the_nearest_place() {
-    let world = World::of(Preset::ToyInsecure, &Needs::new().map());
+    let world = World::of(Preset::Insecure(Toy::Functions), &Needs::new().map());
     let session = world.session().await;
     let sql = "SELECT he_map(x, '-1;0;1;3', -3.0, 3.0) AS r FROM t WHERE g = 'b'";
     let found = world.query(&session, sql, Values::All).await;
@@ -225,7 +225,8 @@ async fn a_lambda_of_a_query_is_a_function() {
 
 #[tokio::test]
 async fn a_bootstrap_returns_levels() {
-    let world = World::of(Preset::ToyBootstrapping, &Needs::new().multiply().bootstrap());
+    let world =
+        World::of(Preset::Insecure(Toy::Bootstrapping), &Needs::new().multiply().bootstrap());
     let session = world.session().await;
     // One product more than there are levels.
     let products = world.client.params().levels() + 1;

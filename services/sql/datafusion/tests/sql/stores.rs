@@ -283,7 +283,7 @@ fn an_object_that_does_not_come_hinders_no_other() {
     let world = World::new();
     let keys = world.client.evaluation_keys(&needs()).unwrap();
     let other_keys = world.node.keys().put_keys(&keys).unwrap();
-    let other_params = Params::preset(Preset::ToyBootstrapping).unwrap();
+    let other_params = Params::preset(Preset::Insecure(Toy::Bootstrapping)).unwrap();
     let other_params = world.node.keys().put_params(&other_params).unwrap();
 
     let store = Failing::new(&world, Fault::Silent, 1);

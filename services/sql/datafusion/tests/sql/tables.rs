@@ -12,7 +12,7 @@ const ENTRIES: [f64; 4] = [-1.0, 0.0, 1.0, 3.0];
 
 #[tokio::test]
 async fn a_table_of_the_store_is_looked_up_as_a_literal_one() {
-    let world = World::of(Preset::ToyInsecure, &Needs::new().map());
+    let world = World::of(Preset::Insecure(Toy::Functions), &Needs::new().map());
     let name = world.node.keys().put_table(&ENTRIES).unwrap();
     // A process that did not store the table.
     let node = node(world.folder.path(), "another cache", 1 << 30);

@@ -68,7 +68,7 @@ fn register(session: &SessionContext, field: Field, column: ArrayRef) {
 
 #[tokio::test]
 async fn lwe_vectors_are_packed_and_decrypted() {
-    let world = World::of(Preset::ToyInsecure, &needs());
+    let world = World::of(Preset::Insecure(Toy::Functions), &needs());
     let session = world.session().await;
     let server = server(&world.client);
     let vectors = squares(&world, &world.client, &server);
@@ -90,7 +90,7 @@ async fn lwe_vectors_are_packed_and_decrypted() {
 
 #[tokio::test]
 async fn lwe_vectors_and_vectors_in_slots_are_not_taken_for_each_other() {
-    let world = World::of(Preset::ToyInsecure, &needs());
+    let world = World::of(Preset::Insecure(Toy::Functions), &needs());
     let session = world.session().await;
     let server = server(&world.client);
     let vectors = squares(&world, &world.client, &server);

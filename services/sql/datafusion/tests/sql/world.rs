@@ -64,7 +64,7 @@ pub fn needs() -> Needs {
 
 impl World {
     pub fn new() -> Self {
-        Self::of(Preset::ToyInsecure, &needs())
+        Self::of(Preset::Insecure(Toy::Functions), &needs())
     }
 
     /// A world with other parameters and keys.
