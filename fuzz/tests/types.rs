@@ -12,17 +12,13 @@ fn names(folder: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_target_has_golden_files_and_a_result() {
+fn every_target_has_golden_files() {
     let targets: BTreeSet<String> = TARGETS.iter().map(|t| t.name.to_string()).collect();
     assert_eq!(targets.len(), TARGETS.len(), "names are unique");
     // Each type has a folder there, beside the page on them.
     let mut vectors = names("../tests/vectors");
     assert!(vectors.remove("README.md"));
     assert_eq!(vectors, targets);
-    let page = include_str!("../../docs/FUZZING.md");
-    for name in targets {
-        assert!(page.contains(&format!("\n| `{name}` |")), "{name}");
-    }
 }
 
 #[test]

@@ -196,7 +196,7 @@ impl Evaluator {
     /// values, on the terms of a budget. The request states the worst-case noise of the program
     /// that made the vector ([`MapRequest::flooded`]).
     ///
-    /// `docs/guide.md` says what this promises: a flooded look-up is not safe to share.
+    /// `docs/security/sharing.md` says what this promises: a flooded look-up is not safe to share.
     ///
     /// ```
     /// use bellerophon::{DecryptionBudget, ckks::{Interval, simulator::Simulator}, prelude::*};

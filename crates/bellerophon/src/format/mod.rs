@@ -11,8 +11,7 @@
 //! then every count, range and residue, before memory is allocated for it. The result is a valid
 //! object, or an [`Error`] that names the fault.
 //!
-//! [`Encoded`] holds such bytes in structs that derive `serde`'s traits. `docs/guide.md` has an
-//! example.
+//! [`Encoded`] holds such bytes in structs that derive `serde`'s traits.
 
 mod codec;
 mod content_hash;
