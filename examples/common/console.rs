@@ -1,13 +1,12 @@
 //! The report for people, while a program runs and when it ends.
 
 use std::fmt::Display;
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bellerophon::Progress;
-use indicatif::{ProgressBar, ProgressStyle};
 
 /// The destination of the report for people: standard output, or standard error under `--json`.
 #[derive(Debug, Clone, Copy)]
@@ -23,52 +22,33 @@ impl Console {
 
     /// Prints one line of the report. A closed output is no error.
     pub fn say(&self, line: impl Display) {
-        let _ = if self.json {
-            writeln!(std::io::stderr(), "{line}")
+        if self.json {
+            progress(line);
         } else {
-            writeln!(std::io::stdout(), "{line}")
-        };
+            let _ = writeln!(std::io::stdout(), "{line}");
+        }
     }
-}
 
-/// The number of rows of values in the report.
-const SHOWN: usize = 8;
-
-impl Console {
-    /// Prints some of the values with their results, spread over the whole vector.
+    /// Prints up to eight of the values with their results, spread over the whole vector.
     ///
     /// # Panics
     /// If the three lengths differ.
     pub fn values(&self, input: &[f64], expected: &[f64], got: &[f64]) {
         assert!(input.len() == expected.len() && input.len() == got.len(), "three equal columns");
-        self.say(format_args!(
-            "{:>5} {:>12} {:>12} {:>12} {:>10}",
-            "row", "input", "expected", "got", "error"
-        ));
-        let step = got.len().div_ceil(SHOWN).max(1);
+        self.say("  row        input     expected          got      error");
+        let step = got.len().div_ceil(8).max(1);
         for i in (0..got.len()).step_by(step) {
+            let (row, input, expected, got) = (i + 1, input[i], expected[i], got[i]);
+            let error = got - expected;
             self.say(format_args!(
-                "{:>5} {:>12.6} {:>12.6} {:>12.6} {:>10.6}",
-                i + 1,
-                input[i],
-                expected[i],
-                got[i],
-                got[i] - expected[i]
+                "{row:>5} {input:>12.6} {expected:>12.6} {got:>12.6} {error:>10.6}"
             ));
         }
     }
-}
 
-impl Console {
-    /// Prints a square image, whose pixels range from 0 (paper) to 1 (ink), and the scores of its
-    /// classes.
-    pub fn image<S: Display>(&self, pixels: &[f64], clear: &[S], encrypted: &[S]) {
-        let side = pixels.len().isqrt().max(1);
-        for line in pixels.chunks(side) {
-            let shade = |p: &f64| [' ', '.', '-', '+', '#'][(p * 4.0).round() as usize];
-            self.say(line.iter().map(shade).collect::<String>());
-        }
-        self.say(format_args!("{:>5} {:>10} {:>10}", "class", "clear", "encrypted"));
+    /// Prints the scores of the classes of an image.
+    pub fn scores<S: Display>(&self, clear: &[S], encrypted: &[S]) {
+        self.say("class      clear  encrypted");
         for (class, (clear, encrypted)) in clear.iter().zip(encrypted).enumerate() {
             self.say(format_args!("{class:>5} {clear:>10.4} {encrypted:>10.4}"));
         }
@@ -173,49 +153,34 @@ impl Stages {
     }
 }
 
-/// A running clock on a terminal; elsewhere a line at the start, at the end, and every few seconds
-/// in between.
+/// A stage that runs: a line at the start, at the end, and every few seconds in between.
 struct Clock {
     name: &'static str,
-    bar: Option<ProgressBar>,
     told: Instant,
 }
 
-/// The time between two lines about a stage without a terminal.
+/// The time between two lines about a stage.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Clock {
     fn start(name: &'static str) -> Self {
-        let told = Instant::now();
-        if !std::io::stderr().is_terminal() {
-            let _ = writeln!(std::io::stderr(), "{name} ...");
-            return Self { name, bar: None, told };
-        }
-        let style = ProgressStyle::with_template("{spinner} {msg} {elapsed}");
-        let bar = ProgressBar::new_spinner()
-            .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
-            .with_message(name);
-        bar.enable_steady_tick(Duration::from_millis(120));
-        Self { name, bar: Some(bar), told }
+        progress(format_args!("{name} ..."));
+        Self { name, told: Instant::now() }
     }
 
     fn reach(&mut self, done: usize, total: usize) {
-        if done == 0 {
-            return;
-        }
-        let text = format!("{}: {done} of {total}", self.name);
-        if let Some(bar) = &self.bar {
-            bar.set_message(text);
-        } else if self.told.elapsed() >= PATIENCE {
+        if done > 0 && self.told.elapsed() >= PATIENCE {
             self.told = Instant::now();
-            let _ = writeln!(std::io::stderr(), "{text}");
+            progress(format_args!("{}: {done} of {total}", self.name));
         }
     }
 
     fn finish(self, seconds: f64) {
-        if let Some(bar) = self.bar {
-            bar.finish_and_clear();
-        }
-        let _ = writeln!(std::io::stderr(), "{}: {seconds:.2} s", self.name);
+        progress(format_args!("{}: {seconds:.2} s", self.name));
     }
+}
+
+/// A line about the progress. A closed output is no error.
+fn progress(line: impl Display) {
+    let _ = writeln!(std::io::stderr(), "{line}");
 }

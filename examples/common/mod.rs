@@ -23,4 +23,3 @@ pub mod siphash;
 pub mod stats;
 pub mod text;
 pub mod unit;
-pub mod world;

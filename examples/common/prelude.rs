@@ -10,4 +10,3 @@ pub use super::program::{self, Defaults, Failure};
 pub use super::random;
 pub use super::session::{self, CLOSE, Session};
 pub use super::stats::Errors;
-pub use super::world::World;

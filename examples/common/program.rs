@@ -205,13 +205,7 @@ fn one_line(error: &clap::Error) -> String {
 
 fn warn_without_optimisation() {
     if cfg!(debug_assertions) {
-        let line = "*".repeat(80);
-        let _ = writeln!(
-            std::io::stderr(),
-            "{line}\n\
-             WARNING: built without full optimisation, this program runs many times slower.\n\
-             Run it with: cargo run --release ..\n\
-             {line}"
-        );
+        let slow = "WARNING: without `cargo run --release` this program runs many times slower";
+        let _ = writeln!(std::io::stderr(), "{slow}");
     }
 }

@@ -1,10 +1,6 @@
 //! One client and one server, and their report.
 
-use std::ops::RangeInclusive;
-
-use bellerophon::lwe::{LweVec, PublishedValues};
-use bellerophon::{Engine, prelude::*};
-use rand_chacha::ChaCha20Rng;
+use bellerophon::{Engine, Message, prelude::*};
 
 use super::args::{Common, Tables};
 use super::console::Stages;
@@ -27,14 +23,39 @@ const CLIENT: [&str; 5] = [KEY_GENERATION, SET_UP, ENCRYPTION, DECRYPTION, PREPA
 /// The error, relative to the domain's width, up to which a result counts as right.
 pub const CLOSE: f64 = 1.0 / 64.0;
 
+/// A vector that a client sends.
+pub trait Sent {
+    /// The ciphertext of the vector.
+    fn ciphertext(&self) -> &Ciphertext;
+}
+
+impl Sent for Ciphertext {
+    fn ciphertext(&self) -> &Ciphertext {
+        self
+    }
+}
+
+impl Sent for PairedVec {
+    fn ciphertext(&self) -> &Ciphertext {
+        self.inner()
+    }
+}
+
+impl Sent for IntVec {
+    fn ciphertext(&self) -> &Ciphertext {
+        self.values().inner()
+    }
+}
+
 /// A client, the server that holds its public keys, and the time that each of them took.
 pub struct Session {
     pub params: Params,
     pub client: ClientKey,
     pub server: Evaluator,
     pub stages: Stages,
-    key_bytes: u64,
-    sent_bytes: u64,
+    pub key_bytes: u64,
+    /// Bytes that the client has sent, without keys.
+    pub sent_bytes: u64,
 }
 
 impl Session {
@@ -59,135 +80,53 @@ impl Session {
         Ok(Self { params, client, server, stages, key_bytes, sent_bytes: 0 })
     }
 
-    /// The client encrypts values of a range at a level.
-    pub fn encrypt(
+    /// The client encrypts values of a message, such as a range, at a level.
+    pub fn encrypt<M: Message<Vector: Sent> + Clone>(
         &mut self,
-        values: &[f64],
-        range: RangeInclusive<f64>,
+        values: &[M::Value],
+        message: M,
         level: usize,
-    ) -> Result<Ciphertext, Failure> {
-        Ok(self.encrypt_all(&[values.to_vec()], range, level)?.remove(0))
+    ) -> Result<M::Vector, Failure> {
+        Ok(self.encrypt_all(&[values], message, level)?.remove(0))
     }
 
     /// The client encrypts several vectors, each in a ciphertext of its own.
-    pub fn encrypt_all(
+    pub fn encrypt_all<M: Message<Vector: Sent> + Clone>(
         &mut self,
-        vectors: &[Vec<f64>],
-        range: RangeInclusive<f64>,
+        vectors: &[impl AsRef<[M::Value]>],
+        message: M,
         level: usize,
-    ) -> Result<Vec<Ciphertext>, Failure> {
-        self.encrypt_parts(
-            vectors,
-            |client, v, rng| client.encrypt_with(v, range.clone(), level, rng),
-            |ciphertext| ciphertext,
-        )
-    }
-
-    /// The client encrypts vectors of integers of `0 .. modulus`, each in a ciphertext of its own.
-    pub fn encrypt_integers(
-        &mut self,
-        vectors: &[&[usize]],
-        modulus: usize,
-        level: usize,
-    ) -> Result<Vec<IntVec>, Failure> {
-        self.encrypt_parts(
-            vectors,
-            |client, v, rng| client.encrypt_with(v, Modulo(modulus), level, rng),
-            |integers| integers.values().inner(),
-        )
-    }
-
-    /// The client encrypts vectors of up to twice as many values of a range as there are slots.
-    pub fn encrypt_paired(
-        &mut self,
-        vectors: &[&[f64]],
-        range: RangeInclusive<f64>,
-        level: usize,
-    ) -> Result<Vec<PairedVec>, Failure> {
-        self.encrypt_parts(
-            vectors,
-            |client, v, rng| client.encrypt_with(v, Paired(range.clone()), level, rng),
-            PairedVec::inner,
-        )
-    }
-
-    /// The client encrypts vectors; `ciphertext` selects the ciphertext that it sends of each.
-    fn encrypt_parts<T, C>(
-        &mut self,
-        vectors: &[T],
-        encrypt: impl Fn(&ClientKey, &T, &mut ChaCha20Rng) -> bellerophon::Result<C>,
-        ciphertext: impl Fn(&C) -> &Ciphertext,
-    ) -> Result<Vec<C>, Failure> {
+    ) -> Result<Vec<M::Vector>, Failure> {
         let mut rng = random::fresh()?;
-        let client = &self.client;
-        let encrypt_all = || vectors.iter().map(|v| encrypt(client, v, &mut rng)).collect();
-        let encrypted: bellerophon::Result<Vec<C>> = self.stages.run(ENCRYPTION, encrypt_all);
+        let mut encrypt =
+            |v: &[M::Value]| self.client.encrypt_with(v, message.clone(), level, &mut rng);
+        let encrypt_all = || vectors.iter().map(|v| encrypt(v.as_ref())).collect();
+        let encrypted: bellerophon::Result<Vec<M::Vector>> =
+            self.stages.run(ENCRYPTION, encrypt_all);
         let encrypted = encrypted.map_err(Failure::input)?;
-        let bytes = encrypted.iter().map(|part| self.byte_len(ciphertext(part))).sum();
+        let bytes = encrypted.iter().map(|vector| self.byte_len(vector.ciphertext())).sum();
         self.stages.made(bytes);
         self.sent_bytes += bytes;
         Ok(encrypted)
     }
 
-    /// The server publishes a result with the declaration of the program, and nothing else.
-    pub fn publish(
-        &self,
+    /// The server publishes a result with the declaration of the program, and nothing else; the
+    /// client decrypts it.
+    pub fn read(
+        &mut self,
         result: &Ciphertext,
         declared: impl Into<Declaration>,
-    ) -> Result<Published, Failure> {
-        Ok(self.server.publish(result, declared)?)
+    ) -> Result<Vec<f64>, Failure> {
+        let published = self.server.publish(result, declared)?;
+        self.decrypt(|client| client.decrypt(&published))
     }
 
-    /// As [`publish`](Self::publish) for LWE values, with the standard deviation of their noise.
-    pub fn publish_values(
-        &self,
-        results: &LweVec,
-        range: RangeInclusive<f64>,
-        noise: f64,
-    ) -> Result<PublishedValues, Failure> {
-        Ok(results.publish(range, noise)?)
-    }
-
-    /// The client decrypts a result.
-    pub fn decrypt(&mut self, result: &Published) -> Result<Vec<f64>, Failure> {
-        Ok(self.decrypt_all(std::slice::from_ref(result))?.remove(0))
-    }
-
-    /// The client decrypts several vectors.
-    pub fn decrypt_all(&mut self, results: &[Published]) -> Result<Vec<Vec<f64>>, Failure> {
-        self.decrypt_parts(results, |client, result| client.decrypt(result))
-    }
-
-    /// The client decrypts vectors of integers.
-    pub fn decrypt_integers(
+    /// The client decrypts results.
+    pub fn decrypt<T>(
         &mut self,
-        results: &[Published<IntVec>],
-    ) -> Result<Vec<Vec<usize>>, Failure> {
-        self.decrypt_parts(results, |client, result| client.decrypt_integers(result))
-    }
-
-    /// The client decrypts vectors of up to twice as many values as there are slots.
-    pub fn decrypt_paired(
-        &mut self,
-        results: &[Published<PairedVec>],
-    ) -> Result<Vec<Vec<f64>>, Failure> {
-        self.decrypt_parts(results, |client, result| client.decrypt_paired(result))
-    }
-
-    /// The client decrypts LWE values, all parts in order.
-    pub fn decrypt_values(&mut self, parts: &[PublishedValues]) -> Result<Vec<f64>, Failure> {
-        Ok(self.decrypt_parts(parts, |client, values| client.decrypt_values(values))?.concat())
-    }
-
-    fn decrypt_parts<P, V>(
-        &mut self,
-        parts: &[P],
-        decrypt: impl Fn(&ClientKey, &P) -> bellerophon::Result<V>,
-    ) -> Result<Vec<V>, Failure> {
-        let client = &self.client;
-        let all = || parts.iter().map(|part| decrypt(client, part)).collect();
-        let values: bellerophon::Result<_> = self.stages.run(DECRYPTION, all);
-        Ok(values?)
+        work: impl FnOnce(&ClientKey) -> bellerophon::Result<T>,
+    ) -> Result<T, Failure> {
+        Ok(self.stages.run(DECRYPTION, || work(&self.client))?)
     }
 
     /// Work of the server on its own, in the clear.
@@ -224,11 +163,6 @@ impl Session {
     /// Bytes of a ciphertext in memory.
     pub fn byte_len(&self, ciphertext: &Ciphertext) -> u64 {
         ciphertext.lattice().byte_len(self.params.ckks().lattice()) as u64
-    }
-
-    /// Bytes that the client has sent, without keys.
-    pub fn sent_bytes(&self) -> u64 {
-        self.sent_bytes
     }
 
     /// The engine of the tables, as reports name it.

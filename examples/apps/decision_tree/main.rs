@@ -165,11 +165,10 @@ fn compute(arguments: &Arguments, params: Params, data: &Data) -> Result<Facts, 
         })?;
         // The declaration of the classes does not depend on the tree.
         let last = (data.labels.len() - 1) as f64;
-        let sent = classes.iter().map(|part| session.publish_values(part, 0.0..=last, NOISE));
-        let sent = sent.collect::<Result<Vec<_>, _>>()?;
-
-        // The client.
-        found.extend(session.decrypt_values(&sent)?);
+        for part in classes {
+            let sent = part.publish(0.0..=last, NOISE)?;
+            found.extend(session.decrypt(|client| client.decrypt_values(&sent))?);
+        }
     }
 
     let last = data.labels.len() - 1;
@@ -201,7 +200,7 @@ fn compute(arguments: &Arguments, params: Params, data: &Data) -> Result<Facts, 
         .with("mask_rerandomised", false)
         .with("agreement", equal(&seen, &clear))
         .with("ciphertexts_up", ciphertexts)
-        .with("bytes_up", session.sent_bytes())
+        .with("bytes_up", session.sent_bytes)
         .with("bytes_down_per_row", ((lattice.spec().ring_degree as u64 + 1) * bits).div_ceil(8))
         .with("seed", arguments.seed)
         .with("source", &data.source)

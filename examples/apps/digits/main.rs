@@ -24,7 +24,7 @@ use bellerophon::ckks::KeyLevels;
 use bellerophon::prelude::*;
 use common::prelude::*;
 use common::stats;
-use images::{CLASSES, INK, Image, PIXELS};
+use images::{CLASSES, Image, PIXELS};
 use integers::{IntegerLayer, Network, SHADES, TOP, Training};
 
 /// The seed of the network before training.
@@ -185,8 +185,8 @@ fn compute(
                 .collect()
         })
         .collect();
-    let vectors: Vec<&[usize]> = vectors.iter().map(Vec::as_slice).collect();
-    let mut x = session.encrypt_integers(&vectors, (SHADES + 1).next_power_of_two(), level)?;
+    let shades = Modulo((SHADES + 1).next_power_of_two());
+    let mut x = session.encrypt_all(&vectors, shades, level)?;
 
     // The server.
     for (layer, table) in layers.iter().zip(&tables) {
@@ -200,7 +200,7 @@ fn compute(
     let largest = SCORES as f64;
     let declared = Declaration::from(-largest..=largest).with_noise(0.25);
     let y = session.server.publish_paired(y.values(), declared)?;
-    let got = session.decrypt_paired(&[y])?.concat();
+    let got = session.decrypt(|client| client.decrypt_paired(&y))?;
     let score = |value: f64| value.round() as i64;
     let scores = |k: usize| (0..CLASSES).map(|i| score(got[i * count + k])).collect::<Vec<_>>();
     let scores: Vec<Vec<i64>> = (0..count).map(scores).collect();
@@ -213,8 +213,7 @@ fn compute(
     let reals = |scores: &[Vec<i64>]| scores.concat().iter().map(|&s| s as f64).collect::<Vec<_>>();
     let errors = Errors::between(&reals(&expected), &reals(&scores));
     output::write_out(arguments.out.as_deref(), &written, &seen_clear, &seen)?;
-    let ink: Vec<f64> = images[0].pixels.iter().map(|&p| p as f64 / INK as f64).collect();
-    console.image(&ink, &expected[0], &scores[0]);
+    console.scores(&expected[0], &scores[0]);
     let wrong = scores.iter().zip(&expected).filter(|(got, expected)| got != expected).count();
     // `accuracy_clear` is that of the network of reals, `accuracy_integers` that of the network of
     // integers in the clear. `wrong` counts images with an encrypted score that differs from the

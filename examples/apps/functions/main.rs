@@ -357,9 +357,7 @@ fn compute(
     let mut session = Session::open(plan.params.clone(), &needs)?;
     // Step 2: encryption, evaluation and decryption.
     let got = match &plan.means {
-        Means::Series(series) => {
-            bootstrapped(&mut session, task, series, (plan.level, plan.bound))?
-        }
+        Means::Series(series) => bootstrapped(&mut session, task, plan, series)?,
         _ => in_slots(&mut session, task, plan, arguments.engine.of_tables())?,
     };
 
@@ -399,43 +397,44 @@ fn in_slots(
     tables: LutEngine,
 ) -> Result<Vec<f64>, Failure> {
     let Task { column, function, range: [lo, hi], .. } = task;
-    let vectors = column.values.chunks(session.params.slots()).map(<[f64]>::to_vec);
-    let x = session.encrypt_all(&vectors.collect::<Vec<_>>(), *lo..=*hi, plan.level)?;
+    let vectors: Vec<&[f64]> = column.values.chunks(session.params.slots()).collect();
     let table = MapRequest::new(|v| function.value(v)).over(*lo..=*hi).engines([tables.into()]);
+    let table = match plan.means {
+        Means::Corrected(bits, _) => table.typical(Accuracy::bits(bits)),
+        _ => table,
+    };
     let [least, most] = function.declared_results(task.range);
-    let mut results = Vec::with_capacity(x.len());
-    for x in &x {
+    let declared = Declaration::from(least..=most).with_noise(NOISE * (most - least));
+    let mut results = vec![];
+    for x in session.encrypt_all(&vectors, *lo..=*hi, plan.level)? {
         let y = match &plan.means {
-            Means::Polynomial(plan) => session.serve(POLYNOMIAL, |server| server.apply(x, plan))?,
-            Means::Corrected(bits, _) => session.follow(|server| {
-                server.map_with(x, &table.clone().typical(Accuracy::bits(*bits)))
-            })?,
-            _ => session.follow(|server| server.map_with(x, &table))?,
+            Means::Polynomial(plan) => {
+                session.serve(POLYNOMIAL, |server| server.apply(&x, plan))?
+            }
+            _ => session.follow(|server| server.map_with(&x, &table))?,
         };
-        let declared = Declaration::from(least..=most).with_noise(NOISE * (most - least));
-        results.push(session.publish(&y, declared)?);
+        results.extend(session.read(&y, declared)?);
     }
-    Ok(session.decrypt_all(&results)?.concat())
+    Ok(results)
 }
 
 /// Applies the function to values in both parts of the slots, one vector after the other.
 fn bootstrapped(
     session: &mut Session,
     task: &Task,
+    plan: &Plan,
     series: &PeriodicFunction,
-    (level, bound): (usize, f64),
 ) -> Result<Vec<f64>, Failure> {
     let Task { column, function, range: [lo, hi], .. } = task;
     let vectors: Vec<&[f64]> = column.values.chunks(2 * session.params.slots()).collect();
-    let x = session.encrypt_paired(&vectors, *lo..=*hi, level)?;
     let [least, most] = function.declared_results(task.range);
-    let mut results = Vec::with_capacity(x.len());
-    for x in &x {
-        for y in session.serve(BOOTSTRAP, |server| server.functions_of(x, &[series]))? {
-            let declared = Declaration::from(least - bound..=most + bound);
-            let declared = declared.with_noise(NOISE * (most - least));
-            results.push(session.server.publish_paired(&y, declared)?);
-        }
+    let declared = Declaration::from(least - plan.bound..=most + plan.bound);
+    let declared = declared.with_noise(NOISE * (most - least));
+    let mut results = vec![];
+    for x in session.encrypt_all(&vectors, Paired(*lo..=*hi), plan.level)? {
+        let y = session.serve(BOOTSTRAP, |server| server.functions_of(&x, &[series]))?.remove(0);
+        let y = session.server.publish_paired(&y, declared)?;
+        results.extend(session.decrypt(|client| client.decrypt_paired(&y))?);
     }
-    Ok(session.decrypt_paired(&results)?.concat())
+    Ok(results)
 }

@@ -253,10 +253,9 @@ fn compute(
     // The client.
     let before = decrypt(&mut session, layout, &before)?;
     let found = decrypt(&mut session, layout, &centres)?;
-    let shares =
-        bits.iter().map(|bits| session.publish(bits, Declaration::from(SHARES).with_noise(0.25)));
+    let declared = Declaration::from(SHARES).with_noise(0.25);
+    let shares = bits.iter().map(|bits| session.read(bits, declared));
     let shares = shares.collect::<Result<Vec<_>, _>>()?;
-    let shares = session.decrypt_all(&shares)?;
     let assigned: Vec<usize> = (0..points.len())
         .map(|i| {
             let shares: Vec<f64> = shares.iter().map(|share| share[i]).collect();
@@ -305,11 +304,11 @@ fn decrypt(
     centres: &[Centre],
 ) -> Result<Vec<Point>, Failure> {
     let declared = Declaration::from(-MARGIN..=MARGIN).with_noise(0.25 * MARGIN);
-    let parts = centres.concat();
-    let parts = parts.iter().map(|part| session.publish(part, declared));
-    let parts = session.decrypt_all(&parts.collect::<Result<Vec<_>, _>>()?)?;
-    let per_centre = parts.len() / centres.len();
-    Ok(parts.chunks(per_centre).map(|parts| layout.centre(parts)).collect())
+    let mut centre = |parts: &Centre| {
+        let slots = parts.iter().map(|part| session.read(part, declared));
+        Ok(layout.centre(&slots.collect::<Result<Vec<_>, Failure>>()?))
+    };
+    centres.iter().map(&mut centre).collect()
 }
 
 /// The centres, encrypted and in the clear.

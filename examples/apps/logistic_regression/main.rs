@@ -17,10 +17,8 @@ use std::process::ExitCode;
 
 use bellerophon::{
     circuits::learning::{LogisticRegression, LogisticSpec, accuracy, area_under_curve},
-    ckks::{
-        self, CkksOps, Declaration, Interval, LevelGroup, ModulusChain, ParamsSpec, Security,
-        simulator::Simulator,
-    },
+    ckks::{self, Interval, LevelGroup, ModulusChain, ParamsSpec, Security, simulator::Simulator},
+    prelude::*,
 };
 use common::data::{self, Table};
 use common::prelude::*;
@@ -33,7 +31,7 @@ const PREDICTION: &str = "prediction";
 /// The seed of the order of the rows, and of the embedded table.
 const SEED: u64 = 2018;
 /// The range of scaled features, and of their products with labels of -1 and 1, for any table.
-const UNIT: [f64; 2] = [-1.0, 1.0];
+const UNIT: std::ops::RangeInclusive<f64> = -1.0..=1.0;
 
 /// Trains a logistic regression on encrypted rows and predicts encrypted rows with it
 #[derive(Debug, Parser)]
@@ -86,7 +84,7 @@ const HEADROOM: u32 = 6;
 
 impl Preset {
     /// A chain with this many levels, at the largest scale that security allows.
-    fn params(self, levels: usize) -> Result<ckks::Params, Failure> {
+    fn params(self, levels: usize) -> Result<Params, Failure> {
         let special = self.special.0 * self.special.1 as u32;
         let log_scale = (self.budget - special - HEADROOM) / (levels as u32 + 1);
         if log_scale < *LOG_SCALES.start() {
@@ -103,7 +101,8 @@ impl Preset {
             levels: vec![LevelGroup::single(log_scale, levels)],
             special: self.special,
         };
-        Ok(ckks::Params::new(ParamsSpec::from_chain(&chain, log_scale, Security::Bits128)?)?)
+        let slots = ParamsSpec::from_chain(&chain, log_scale, Security::Bits128)?;
+        Ok(Params::new(bellerophon::ParamsSpec::arithmetic(self.name, slots))?)
     }
 }
 
@@ -229,27 +228,26 @@ fn compute(arguments: &Arguments, preset: Preset, data: &Data) -> Result<Facts, 
     let fit = LogisticRegression::new(spec).map_err(Failure::input)?;
     let after = LogisticRegression::SCORE_LEVELS + fit.probability_levels();
     let params = preset.params(fit.levels() + after)?;
-    if fit.slots() > params.max_slots() {
+    if fit.slots() > params.slots() {
         return Err(Failure::input(format!(
             "{}: {most} rows of {features} features take {} slots, but one ciphertext of the \
              preset {} holds {}",
             data.table.source,
             fit.slots(),
             preset.name,
-            params.max_slots()
+            params.slots()
         )));
     }
 
     // The client.
-    let mut stages = Stages::default();
-    let level = params.max_level();
-    let needs = fit.training_keys(level).and(&fit.inference_keys(after));
-    let mut world = World::open(&params, &needs, random::fresh()?, &mut stages)?;
+    let level = params.levels();
+    let needs = Needs::new().keys(&fit.training_keys(level)).keys(&fit.inference_keys(after));
+    let mut session = Session::open(params, &needs)?;
 
     // The declarations of scores and probabilities, for any table and rows of the shape and the
     // range.
-    let simulator = Simulator::new(&params);
-    let unit = Interval::real(UNIT[0], UNIT[1])?;
+    let simulator = Simulator::new(session.params.ckks());
+    let unit = Interval::real(*UNIT.start(), *UNIT.end())?;
     let any = |level| simulator.encrypt(&vec![0.0; fit.slots()], unit, level);
     let model = fit.train(&simulator, &any(level)?, |_| {})?;
     let foreseen = predictions(&fit, &simulator, &model, &any(after)?)?;
@@ -257,25 +255,22 @@ fn compute(arguments: &Arguments, preset: Preset, data: &Data) -> Result<Facts, 
 
     let folds = if arguments.common.small { 1 } else { FOLDS };
     let mut outcome = Outcome::default();
-    let mut ciphertext_bytes = 0;
     for fold in 0..folds {
         let (rows, labels, test) = data.fold(fold);
         let test_rows: Vec<Vec<f64>> = test.iter().map(|&row| data.rows[row].clone()).collect();
 
         // The client.
-        let table = world.encrypt(&fit.pack_training(&rows, &labels)?, UNIT, level)?;
-        ciphertext_bytes = world.byte_len(&table);
-        let queries = world.encrypt(&fit.pack(&test_rows)?, UNIT, after)?;
+        let table = session.encrypt(&fit.pack_training(&rows, &labels)?, UNIT, level)?;
+        let queries = session.encrypt(&fit.pack(&test_rows)?, UNIT, after)?;
 
         // The server.
-        let server = &world.evaluator;
-        let model = stages.run(TRAINING, || fit.train(server, &table, |_| {}))?;
+        let model = session.serve(TRAINING, |server| fit.train(server, &table, |_| {}))?;
         let [scores, probabilities] =
-            stages.run(PREDICTION, || predictions(&fit, server, &model, &queries))?;
+            session.serve(PREDICTION, |server| predictions(&fit, server, &model, &queries))?;
 
         // The client, and the same procedure in the clear.
-        let mut scores = world.read(&scores, declared_scores)?;
-        let mut probabilities = world.read(&probabilities, declared_probabilities)?;
+        let mut scores = session.read(&scores, declared_scores)?;
+        let mut probabilities = session.read(&probabilities, declared_probabilities)?;
         scores.truncate(test.len());
         probabilities.truncate(test.len());
         let weights = fit.train_clear(&rows, &labels)?;
@@ -296,20 +291,13 @@ fn compute(arguments: &Arguments, preset: Preset, data: &Data) -> Result<Facts, 
 
     let errors = Errors::between(&outcome.probabilities_clear, &outcome.probabilities);
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    let lattice = params.lattice();
+    let lattice = session.params.ckks().lattice();
     if let Some(path) = &arguments.out {
         write(path, &outcome)?;
     }
-    let train_s = stages.seconds(&[TRAINING]);
-    let report = Report {
-        security_bits: params.security_bits(),
-        engine: "ckks".to_string(),
-        eval_s: stages.seconds(&[TRAINING, PREDICTION]),
-        eval_key_bytes: world.key_bytes(),
-        ciphertext_bytes,
-        ..Report::of(outcome.rows.len(), preset.name, &stages, &errors)
-    };
-    Ok(Facts::of(report)
+    let train_s = session.stages.seconds(&[TRAINING]);
+    Ok(session
+        .report(outcome.rows.len(), "ckks", &errors)
         .with("accuracy", accuracy(&outcome.scores, &outcome.labels))
         .with("accuracy_clear", accuracy(&outcome.scores_clear, &outcome.labels))
         .with("auc", mean(&outcome.auc))
@@ -321,11 +309,11 @@ fn compute(arguments: &Arguments, preset: Preset, data: &Data) -> Result<Facts, 
         .with("iterations", iterations)
         .with("folds", folds)
         .with("sigmoid_degree", preset.sigmoid)
-        .with("levels", params.max_level())
+        .with("levels", level)
         .with("log2_qp", lattice.q().log2_modulus() + lattice.p().log2_modulus())
         .with("source", &data.table.source)
         .with("label", &data.label)
-        .seconds("stages", &stages))
+        .seconds("stages", &session.stages))
 }
 
 /// Scores and probabilities of rows under a model.

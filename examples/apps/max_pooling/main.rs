@@ -81,8 +81,7 @@ fn run(arguments: &Arguments, _: &Console) -> Result<Facts, Failure> {
         let values = server.extract_for(&x, 0.0..=1.0, room)?;
         server.pack(&server.tables()?.max_pool(&values, side, *window)?)
     })?;
-    let y = session.publish(&y, POOLED)?;
-    let got = session.decrypt(&y)?;
+    let got = session.read(&y, POOLED)?;
 
     let (count, expected) = (got.len(), image.pooled(*window));
     let errors = Errors::between(&expected, &got);

@@ -144,8 +144,7 @@ fn compute(
     let y = session.serve(SECOND, |server| second.apply(server, &h))?;
 
     // The client.
-    let y = session.publish(&y, -SCORES..=SCORES)?;
-    let got = session.decrypt(&y)?;
+    let got = session.read(&y, -SCORES..=SCORES)?;
     let scores: Vec<Vec<f64>> =
         (0..count).map(|k| (0..CLASSES).map(|i| got[i * count + k]).collect()).collect();
     let expected: Vec<Vec<f64>> =
@@ -155,7 +154,7 @@ fn compute(
     let (seen, seen_clear) = (digits(&scores), digits(&expected));
     let drawn: Vec<usize> = images.iter().map(|image| image.digit).collect();
     output::write_out(arguments.out.as_deref(), &drawn, &seen_clear, &seen)?;
-    console.image(&images[0].pixels, &expected[0], &scores[0]);
+    console.scores(&expected[0], &scores[0]);
     let right = [equal(&seen, &drawn), equal(&seen_clear, &drawn)];
     // `lookups` are those of the ReLU, all images together; `agreement` is the fraction of the
     // images on which encrypted and clear network agree.

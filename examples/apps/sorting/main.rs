@@ -67,8 +67,7 @@ fn run(arguments: &Arguments, console: &Console) -> Result<Facts, Failure> {
     })?;
     // Step 3: publication and decryption.
     let declared = Declaration::from(-PUBLISHED..=PUBLISHED).with_noise(PUBLISHED - 1.0);
-    let y = session.publish(&y, declared)?;
-    let got: Vec<f64> = session.decrypt(&y)?.into_iter().map(|y| unit.leave(y)).collect();
+    let got: Vec<f64> = session.read(&y, declared)?.into_iter().map(|y| unit.leave(y)).collect();
 
     let mut expected = values.clone();
     expected.sort_by(f64::total_cmp);

@@ -23,13 +23,11 @@ use std::process::ExitCode;
 
 use bellerophon::{
     circuits::{
-        approx::{Accuracy, Approximation, Function, Known},
+        approx::{Approximation, Function, Known},
         statistics::Table,
     },
-    ckks::{
-        self, Ciphertext, Declaration, Interval, LevelGroup, ModulusChain, ParamsSpec, Security,
-        simulator::Simulator,
-    },
+    ckks::{self, Interval, LevelGroup, ModulusChain, ParamsSpec, Security, simulator::Simulator},
+    prelude::*,
 };
 use columns::{Columns, Origin};
 use common::args::parse_range;
@@ -48,7 +46,7 @@ const SMALL: usize = 32;
 /// above 1.
 const VARIANCES: [f64; 2] = [1.0 / 256.0, 1.0];
 /// The range of scaled values.
-const UNIT: [f64; 2] = [-1.0, 1.0];
+const UNIT: std::ops::RangeInclusive<f64> = -1.0..=1.0;
 
 /// Encrypts a table and computes statistics of its columns
 #[derive(Debug, Parser)]
@@ -118,7 +116,7 @@ struct Plan {
     table: Table,
     truth: Truth,
     root: Approximation,
-    params: ckks::Params,
+    params: Params,
     /// The declarations of the results of each statistic, for any table of the shape and the
     /// ranges.
     declared: Vec<Vec<Declaration>>,
@@ -146,20 +144,20 @@ impl Plan {
             .map_err(wide)?;
         let levels = Table::correlation_levels(&root).max(Table::standardised_levels(&root));
         let params = parameters(levels, lo).map_err(wide)?;
-        if table.slots() > params.max_slots() {
+        if table.slots() > params.slots() {
             return Err(Failure::input(format!(
                 "{}: {rows} rows of {width} columns take {} slots, but one ciphertext holds {}",
                 data.source,
                 table.slots(),
-                params.max_slots()
+                params.slots()
             )));
         }
-        let unit = Interval::real(UNIT[0], UNIT[1])?;
+        let unit = Interval::real(*UNIT.start(), *UNIT.end())?;
         // Any table: its variances are in every declared range.
         let part = (0.5 * (lo + hi)).sqrt();
         let any = |i: usize| vec![if i.is_multiple_of(2) { -part } else { part }; width];
         let any = table.pack(&(0..rows).map(any).collect::<Vec<_>>())?;
-        let simulator = Simulator::new(&params);
+        let simulator = Simulator::new(params.ckks());
         let any = simulator.encrypt(&any, unit, levels).map_err(wide)?;
         let (mut variances, mut declared) = (vec![], vec![]);
         for statistic in Statistic::ALL {
@@ -177,24 +175,21 @@ impl Plan {
 /// The protocol: client, server, client.
 fn compute(arguments: &Arguments, data: &Columns, plan: &Plan) -> Result<Facts, Failure> {
     let Plan { table, truth, root, params, declared } = plan;
-    let (levels, width) = (params.max_level(), data.names.len());
+    let (levels, width) = (params.levels(), data.names.len());
 
     // The client.
-    let mut stages = Stages::default();
-    let mut world = World::open(params, &table.keys(levels), random::fresh()?, &mut stages)?;
-    let packed = table.pack(&data.scaled)?;
-    let x = stages.run("encryption", || world.encrypt(&packed, UNIT, levels))?;
+    let mut session = Session::open(params.clone(), &Needs::new().keys(&table.keys(levels)))?;
+    let x = session.encrypt(&table.pack(&data.scaled)?, UNIT, levels)?;
 
     // The server computes and publishes; the client decrypts and compares after each statistic.
     let (mut variances, mut rows, mut errors) = (vec![], vec![], vec![]);
     let mut last = (vec![], vec![]);
-    let before = stages.seconds_except(&[]);
     for (statistic, declared) in Statistic::ALL.into_iter().zip(declared) {
         let name = statistic.name();
         let operand = statistic.operand(&x, &variances);
-        let results = stages.run(name, || statistic.of(&world.evaluator, table, operand, root))?;
-        let read = |(y, declared): (&Ciphertext, &Declaration)| world.read(y, *declared);
-        let slots = results.iter().zip(declared).map(read).collect::<ckks::Result<Vec<_>>>()?;
+        let results = session.serve(name, |server| statistic.of(server, table, operand, root))?;
+        let read = |(y, declared): (&Ciphertext, &Declaration)| session.read(y, *declared);
+        let slots = results.iter().zip(declared).map(read).collect::<Result<Vec<_>, _>>()?;
         let got = statistic.read(table, width, &slots)?;
         let expected = statistic.expected(&data.scaled, truth);
         // In units of the scaled data.
@@ -204,7 +199,7 @@ fn compute(arguments: &Arguments, data: &Columns, plan: &Plan) -> Result<Facts, 
         rows.push(
             Facts::default()
                 .with("statistic", name)
-                .with("eval_s", stages.seconds(&[name]))
+                .with("eval_s", session.stages.seconds(&[name]))
                 .with("levels", levels - level)
                 .with("expected", &last.0)
                 .with("got", &last.1)
@@ -217,23 +212,12 @@ fn compute(arguments: &Arguments, data: &Columns, plan: &Plan) -> Result<Facts, 
         }
     }
     output::write_out(arguments.out.as_deref(), &data.rows.concat(), &last.0, &last.1)?;
-    let report = Report {
-        security_bits: params.security_bits(),
-        engine: "ckks".to_string(),
-        eval_s: stages.seconds_except(&[]) - before,
-        eval_key_bytes: world.key_bytes(),
-        ciphertext_bytes: world.byte_len(&x),
-        ..Report::of(
-            data.rows.len() * width,
-            PRESET,
-            &stages,
-            &Errors::between(&vec![0.0; errors.len()], &errors),
-        )
-    };
+    let errors = Errors::between(&vec![0.0; errors.len()], &errors);
     // `ranges` are those of the columns that were mapped onto [-1, 1], `variances` is the declared
     // range of variances of scaled columns, `root_error` the certified error of their inverse
     // square roots.
-    Ok(Facts::of(report)
+    Ok(session
+        .report(data.rows.len() * width, "ckks", &errors)
         .with("source", &data.source)
         .with("columns", &data.names)
         .with("rows", data.rows.len())
@@ -243,12 +227,12 @@ fn compute(arguments: &Arguments, data: &Columns, plan: &Plan) -> Result<Facts, 
         .rows("statistics", rows)
         .with("root_error", root.error())
         .with("levels", levels)
-        .seconds("stages", &stages))
+        .seconds("stages", &session.stages))
 }
 
 /// N = 2^15, 128 bits. The lowest prime holds the largest results: where columns have no partner, a
 /// slot of the correlations may be as large as `1 + 2 / lo` for variances from `lo` on.
-fn parameters(levels: usize, lo: f64) -> ckks::Result<ckks::Params> {
+fn parameters(levels: usize, lo: f64) -> ckks::Result<Params> {
     let headroom = (1.0 + 2.0 / lo).log2().ceil() as u32 + 2;
     let chain = ModulusChain {
         degree: 1 << 15,
@@ -256,5 +240,6 @@ fn parameters(levels: usize, lo: f64) -> ckks::Result<ckks::Params> {
         levels: vec![LevelGroup::single(LOG_SCALE, levels)],
         special: (50, 3),
     };
-    ParamsSpec::from_chain(&chain, LOG_SCALE, Security::Bits128).and_then(ckks::Params::new)
+    let slots = ParamsSpec::from_chain(&chain, LOG_SCALE, Security::Bits128)?;
+    Params::new(bellerophon::ParamsSpec::arithmetic(PRESET, slots))
 }

@@ -154,7 +154,7 @@ fn run(arguments: &Arguments, console: &Console) -> Result<Facts, Failure> {
 
     // The client.
     let vectors: Vec<&[usize]> = values.chunks(2 * session.params.slots()).collect();
-    let x = session.encrypt_integers(&vectors, p, level)?;
+    let x = session.encrypt_all(&vectors, Modulo(p), level)?;
 
     // The server.
     let mut y = Vec::with_capacity(x.len());
@@ -166,7 +166,9 @@ fn run(arguments: &Arguments, console: &Console) -> Result<Facts, Failure> {
     }
 
     // The client.
-    let got = session.decrypt_integers(&y)?.concat();
+    let read = |client: &ClientKey| y.iter().map(|y| client.decrypt_integers(y)).collect();
+    let got: Vec<Vec<usize>> = session.decrypt(read)?;
+    let got = got.concat();
     let expected: Vec<usize> = values.iter().map(|&k| entries.at(k)).collect();
     let wrong = got.iter().zip(&expected).filter(|(g, e)| g != e).count();
     let (expected, got) = (reals(&expected), reals(&got));
