@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use bellerophon::{Dense, Needs, Params, Preset, Toy, lwe};
 
-use bellerophon::lookup::LutEngine;
+use bellerophon::Engine;
 
 use super::program::Failure;
 
@@ -67,32 +67,27 @@ pub struct Tables {
     /// The engine of look-ups: RGSW (also for auto), or NTRU, which is faster and rests on more
     /// than LWE
     #[arg(long, value_name = "auto|rgsw|ntru", default_value = "auto", value_parser = parse_engine)]
-    pub engine: LutEngine,
+    pub engine: Engine,
 }
 
 impl Tables {
     /// The parameters of the tables and the keys of plain look-ups.
     pub fn of<'p>(&self, params: &'p Params) -> Result<(&'p lwe::Params, Needs), Failure> {
-        let lattice = params.lookups().map_err(Failure::input)?.on(self.engine).map_err(|_| {
-            let (engine, preset) = (self.engine.name(), params.name());
+        let lookups = params.lookups().map_err(Failure::input)?;
+        let lattice = lookups.on(self.engine).map_err(|_| {
+            let (engine, preset) = (self.engine, params.name());
             Failure::input(format!("--engine {engine}: the preset {preset} does not have it"))
         })?;
-        Ok((lattice, needs_on(self.engine)))
+        Ok((lattice, Needs::new().map_with([self.engine])))
     }
 }
 
-/// The keys of plain look-ups on an engine.
-pub fn needs_on(engine: LutEngine) -> Needs {
-    match engine {
-        LutEngine::Auto => Needs::new().map(),
-        named => Needs::new().map_with([named.into()]),
+fn parse_engine(text: &str) -> Result<Engine, String> {
+    match text {
+        "auto" | "rgsw" => Ok(Engine::Rgsw),
+        "ntru" => Ok(Engine::Ntru),
+        _ => Err("expected auto, rgsw or ntru".to_string()),
     }
-}
-
-fn parse_engine(text: &str) -> Result<LutEngine, String> {
-    let engines = [LutEngine::Auto, LutEngine::Rgsw, LutEngine::Ntru];
-    let found = engines.into_iter().find(|engine| engine.name() == text);
-    found.ok_or_else(|| "expected auto, rgsw or ntru".to_string())
 }
 
 /// Flags of programs that read a column of numbers.

@@ -6,7 +6,6 @@ use crate::{full, presets};
 use bellerophon::{
     Bridge, Dense, Engine, ErrorKind, Flooding, OrderFunction,
     ckks::{self, CkksOps, Interval, simulator::Simulator},
-    lookup::LutEngine,
     mlwe::{
         RankHoistedKeys, SecretKind,
         security::{self, Model},
@@ -47,15 +46,16 @@ fn predicted_accuracy_and_key_sizes_are_as_documented() {
         assert!(law.max_abs(1024) < 2f64.powf(-5.5), "2^{}", law.max_abs(1024).log2());
     }
     let bytes = |preset, bridge, engine| {
-        let needs = Needs::new().multiply().map_with([engine]).bridge(bridge);
+        let needs =
+            bridge.into_iter().fold(Needs::new().multiply().map_with([engine]), Needs::bridge);
         params_of(preset).evaluation_key_bytes(&needs).unwrap() / 1_000_000
     };
     let sizes = [
-        bytes(Preset::Functions, Bridge::Auto, Engine::Rgsw),
-        bytes(Preset::Functions, Bridge::Linear, Engine::Rgsw),
-        bytes(Preset::Functions, Bridge::Auto, Engine::Ntru),
-        bytes(Preset::Functions, Bridge::Linear, Engine::Ntru),
-        bytes(Preset::FunctionsPrecise, Bridge::Auto, Engine::Rgsw),
+        bytes(Preset::Functions, None, Engine::Rgsw),
+        bytes(Preset::Functions, Some(Bridge::Linear), Engine::Rgsw),
+        bytes(Preset::Functions, None, Engine::Ntru),
+        bytes(Preset::Functions, Some(Bridge::Linear), Engine::Ntru),
+        bytes(Preset::FunctionsPrecise, None, Engine::Rgsw),
     ];
     assert_eq!(sizes, [574, 460, 478, 363, 1144]);
     let full = params_of(Preset::Full);
@@ -73,17 +73,16 @@ fn the_default_engine_rests_on_lwe_alone() {
     for preset in Preset::ALL {
         let params = params_of(preset);
         let Ok(lookups) = params.lookups() else { continue };
-        for lattice in [lookups.on(LutEngine::Auto), lookups.corrected_on(LutEngine::Auto)] {
+        for lattice in [lookups.on(Engine::Rgsw), lookups.on(Engine::Corrected)] {
             assert!(lattice.unwrap().rgsw().is_some(), "{params}");
         }
     }
-    assert_eq!(LutEngine::default(), LutEngine::Auto);
+    assert!(!Engine::DEFAULT.contains(&Engine::Ntru));
     let dense = [Preset::Dense(Dense::Functions), Preset::Dense(Dense::FunctionsFine)];
     for preset in [Preset::Functions, Preset::FunctionsFine].into_iter().chain(dense) {
         let params = params_of(preset);
         let lookups = params.lookups().unwrap();
-        let [rgsw, ntru] = [LutEngine::Rgsw, LutEngine::Ntru].map(|e| lookups.on(e).unwrap());
-        assert_eq!(lookups.on(LutEngine::Auto).unwrap().spec(), rgsw.spec());
+        let [rgsw, ntru] = [Engine::Rgsw, Engine::Ntru].map(|e| lookups.on(e).unwrap());
         assert!(ntru.transforms() < 0.51 * rgsw.transforms());
         assert!(ntru.security_bits() >= 128.0 && rgsw.security_bits() >= 128.0);
         for f in [sigmoid, f64::tanh, relu] {

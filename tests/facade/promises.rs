@@ -9,7 +9,6 @@ use crate::common::{Party, errors, law, params_of, refusal, sigmoid, spread};
 use crate::parts::{Parts, generator, party, serve};
 use bellerophon::circuits::bootstrap::BootstrapSpec;
 use bellerophon::ckks::{self, LevelGroup, ModulusChain};
-use bellerophon::lookup::LutEngine;
 use bellerophon::mlwe::Security;
 use bellerophon::prelude::*;
 use bellerophon::{Bridge, Engine, ErrorKind, ParamsSpec};
@@ -67,9 +66,8 @@ fn check_security(params: &Params) {
         params.ckks().relin_strategy().raised().security_bits(),
     ];
     if let Ok(lookups) = params.lookups() {
-        for engine in [LutEngine::Rgsw, LutEngine::Ntru] {
+        for engine in [Engine::Rgsw, Engine::Corrected, Engine::Ntru] {
             parts.extend(lookups.on(engine).map(|tables| tables.security_bits()));
-            parts.extend(lookups.corrected_on(engine).map(|tables| tables.security_bits()));
         }
         parts.extend(lookups.ring().map(|ring| ring.security_bits()));
     }
@@ -291,7 +289,7 @@ fn keep(params: &Params, count: usize, bits: f64) {
     }
     check_failures(params, &with);
     drop(with);
-    if ring && lookups.corrected_on(LutEngine::Auto).is_ok() {
+    if ring && lookups.on(Engine::Corrected).is_ok() {
         let needs = Needs::new().multiply().map_with([Engine::Corrected]);
         check_corrected(params, &party(params, &needs), (count, bits));
     }

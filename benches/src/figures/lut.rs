@@ -11,7 +11,7 @@ use bellerophon::lwe::{
     self, Ciphertext, Evaluator as LookUp, SecretKey, SeededLookupKeys, TableDomain,
     TestPolynomial, encrypt,
 };
-use bellerophon::{lookup::LutEngine, prelude::*};
+use bellerophon::{Engine, prelude::*};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -25,7 +25,7 @@ const BATCH: usize = 64;
 pub fn measure(bench: &mut Bench, preset: Preset) -> Result<(), Failure> {
     let params = Params::preset(preset)?;
     let lookups = params.lookups()?;
-    for engine in [LutEngine::Rgsw, LutEngine::Ntru] {
+    for engine in [Engine::Rgsw, Engine::Ntru] {
         if let Ok(sizes) = lookups.on(engine) {
             measure_on(bench, &params, engine, sizes)?;
         }
@@ -36,7 +36,7 @@ pub fn measure(bench: &mut Bench, preset: Preset) -> Result<(), Failure> {
 fn measure_on(
     bench: &mut Bench,
     params: &Params,
-    engine: LutEngine,
+    engine: Engine,
     sizes: &lwe::Params,
 ) -> Result<(), Failure> {
     let rng = &mut ChaCha20Rng::seed_from_u64(1);

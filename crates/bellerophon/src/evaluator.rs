@@ -6,9 +6,7 @@ use bellerophon_circuits::bootstrap::EvaluatorExt;
 use bellerophon_circuits::dft::SlotsToCoeffs;
 use bellerophon_ckks as ckks;
 use bellerophon_ckks::{Ciphertext, Interval};
-use bellerophon_lookup::{
-    Bridge, Counts, LookupEvaluator, LookupServer, LutEngine, Progress, Watch, planner::Engine,
-};
+use bellerophon_lookup::{Counts, Engine, LookupEvaluator, LookupServer, Progress, Watch};
 #[cfg(doc)]
 use bellerophon_ring::ErrorKind;
 use bellerophon_ring::{Result, error::operation};
@@ -48,7 +46,7 @@ impl LookupServer for Evaluator {
             lookups: self.keys.params.lookups()?,
             keys: &self.keys.lookups,
             slots_to_coeffs: self.slots_to_coeffs.as_deref(),
-            bridge: Bridge::Auto,
+            bridge: None,
             watch: self.watch.as_ref(),
             counts: &self.counts,
         })
@@ -152,7 +150,7 @@ impl Evaluator {
 
     /// The engine of the look-up keys, if there are any.
     pub fn engine(&self) -> Option<Engine> {
-        self.keys.lookups.tables.as_ref().map(|tables| LutEngine::of(&tables.lwe_params).into())
+        self.keys.lookups.tables.as_ref().map(|tables| Engine::of(&tables.lwe_params))
     }
 
     /// Declares the standard deviation of a slot's error against the exact program, where the

@@ -5,7 +5,7 @@ use std::fmt;
 use bellerophon_circuits::{bootstrap::BootstrapKeys, statistics::Table};
 use bellerophon_ckks as ckks;
 use bellerophon_ckks::KeyLevels;
-use bellerophon_lookup::{BridgePath, KeyProgress, LookupSecrets, LutKeys, Watch};
+use bellerophon_lookup::{Bridge, Engine, KeyProgress, LookupSecrets, LutKeys, Watch};
 use bellerophon_lwe as lwe;
 use bellerophon_mlwe::{self as mlwe, KeyId, RankHoistedKeys, SecretKey};
 use bellerophon_ring::{Result, error::operation};
@@ -37,18 +37,18 @@ impl EvaluationKeys {
         // Step 1: the levels of all keys. Needs that the parameters cannot serve are refused here.
         let needs = &needs.resolved(params);
         let spec = key_spec(params, needs)?;
-        let paths = paths(params, needs)?;
-        let tables = if paths.is_empty() { 0 } else { 1 + paths.len() };
+        let bridges = bridges(params, needs)?;
+        let tables = if bridges.is_empty() { 0 } else { 1 + bridges.len() };
         let shared = needs.bootstrap && needs.functional && params.bootstraps_share_keys();
         let bootstraps = usize::from(needs.bootstrap) + usize::from(needs.functional && !shared);
         let total = spec.count(params.ckks()) + tables + bootstraps;
         let mut progress = KeyProgress::begin(watch, total)?;
         // Step 2: the keys of look-ups and of their bridges.
         let mut keys = Self::none(params, slots.id());
-        if let Some(secrets) = lookups.filter(|_| !paths.is_empty()) {
+        if let Some(secrets) = lookups.filter(|_| !bridges.is_empty()) {
             let (lookups, lattice) = (params.lookups()?, table_lattice(params, needs)?);
             keys.lookups =
-                LutKeys::generate(lookups, lattice, &paths, slots, secrets, &mut progress, rng)?;
+                LutKeys::generate(lookups, lattice, &bridges, slots, secrets, &mut progress, rng)?;
         }
         // Step 3: the keys that only bootstrapping needs: of S2C, and of the sparse secret.
         if needs.bootstrap {
@@ -169,8 +169,8 @@ pub(crate) fn key_spec(params: &Params, needs: &Needs) -> Result<KeyLevels> {
         }
     }
     // Step 2: the keys of look-ups: SlotsToCoeffs, and packing with each bridge.
-    for path in paths(params, needs)? {
-        spec = spec.and(&params.lookups()?.key_levels(path, needs.corrected)?);
+    for bridge in bridges(params, needs)? {
+        spec = spec.and(&params.lookups()?.key_levels(bridge, needs.corrected)?);
     }
     // Step 3: the keys of the bootstrapping circuits.
     if needs.bootstrap {
@@ -182,24 +182,19 @@ pub(crate) fn key_spec(params: &Params, needs: &Needs) -> Result<KeyLevels> {
     Ok(spec)
 }
 
-/// The bridges that a program asks for, without repetition.
-fn paths(params: &Params, needs: &Needs) -> Result<Vec<BridgePath>> {
-    let mut paths = Vec::new();
-    for bridge in needs.bridges() {
-        let path = params.lookups()?.path(bridge)?;
-        if !paths.contains(&path) {
-            paths.push(path);
-        }
-    }
-    Ok(paths)
+/// The bridges that a program asks for.
+fn bridges(params: &Params, needs: &Needs) -> Result<Vec<Bridge>> {
+    needs.bridges().into_iter().map(|asked| params.lookups()?.bridge(asked)).collect()
 }
 
 /// The parameters of the tables that a program asks for.
 fn table_lattice<'p>(params: &'p Params, needs: &Needs) -> Result<&'p lwe::Params> {
     let lookups = params.lookups()?;
-    Ok(match needs.corrected {
-        true => lookups.corrected_on(needs.engine)?,
-        false => lookups.on(needs.engine)?,
+    // Those of NTRU serve corrected look-ups as they are.
+    lookups.on(match needs.engine {
+        Some(Engine::Ntru) => Engine::Ntru,
+        _ if needs.corrected => Engine::Corrected,
+        _ => Engine::Rgsw,
     })
 }
 
@@ -220,13 +215,13 @@ impl Params {
         if needs.functional && !(needs.bootstrap && self.bootstraps_share_keys()) {
             bytes += self.functional()?.own_key_sizes().transit;
         }
-        let paths = paths(self, needs)?;
-        if paths.is_empty() {
+        let bridges = bridges(self, needs)?;
+        if bridges.is_empty() {
             return Ok(bytes);
         }
         // Step 2: the keys of the tables and of the bridges.
         let lookups = self.lookups()?;
-        Ok(bytes + lookups.key_bytes(table_lattice(self, needs)?, paths))
+        Ok(bytes + lookups.key_bytes(table_lattice(self, needs)?, bridges))
     }
 }
 
@@ -245,8 +240,6 @@ impl fmt::Debug for EvaluationKeys {
 
 #[cfg(test)]
 mod tests {
-    use bellerophon_lookup::{LutEngine, planner::Engine};
-
     use super::*;
     use crate::client::ClientKey;
     use crate::preset::{Preset, Toy};
@@ -265,7 +258,7 @@ mod tests {
             (Needs::new().map_with([Engine::Ntru]), "ntru"),
         ] {
             let keys = client.evaluation_keys(&needs).unwrap();
-            assert_eq!(LutEngine::of(&keys.lookups.tables.unwrap().lwe_params).name(), name);
+            assert_eq!(Engine::of(&keys.lookups.tables.unwrap().lwe_params).name(), name);
         }
     }
 }

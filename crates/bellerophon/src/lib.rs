@@ -80,11 +80,12 @@ pub use debugging::Debugger;
 pub use evaluator::Evaluator;
 pub use keys::EvaluationKeys;
 pub use lookup::planner::{
-    Accuracy, CostModel, Engine, EngineRow, FasterEngine, MapFunction, MapPlan, MapRequest,
-    Prediction, PriceOrigin,
+    Accuracy, CostModel, EngineRow, FasterEngine, MapFunction, MapPlan, MapRequest, Prediction,
+    PriceOrigin,
 };
 pub use lookup::{
-    Bridge, ErrorDistribution, LutParams, LutSpec, OrderAccuracy, OrderFunction, Progress, Stage,
+    Bridge, Engine, ErrorDistribution, LutParams, LutSpec, OrderAccuracy, OrderFunction, Progress,
+    Stage,
 };
 pub use master_seed::MasterSeed;
 pub use message::{Disc, Message, Modulo, Paired, ProvidedMessage};

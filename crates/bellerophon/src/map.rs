@@ -6,8 +6,8 @@ use bellerophon_circuits::{bootstrap::Bootstrapper, fbt::FunctionalBootstrapper}
 use bellerophon_ckks as ckks;
 use bellerophon_ckks::{Ciphertext, noise_flooding::DecryptionBudget};
 use bellerophon_lookup::{
-    Bridge, Flood, LookupServer, LutParams,
-    planner::{Engine, MapPlan, MapRequest, MapServer, PlanSubject, Planner},
+    Bridge, Engine, Flood, LookupServer, LutParams,
+    planner::{MapPlan, MapRequest, MapServer, PlanSubject, Planner},
 };
 #[cfg(doc)]
 use bellerophon_ring::ErrorKind;
@@ -75,12 +75,9 @@ impl PlanSubject for Params {
         self.functional()
     }
 
-    fn key_bytes(&self, engine: Engine, bridge: Bridge) -> Result<usize> {
+    fn key_bytes(&self, engine: Engine, bridge: Option<Bridge>) -> Result<usize> {
         let needs = Needs::new().map_with([engine]);
-        self.evaluation_key_bytes(&match bridge {
-            Bridge::Auto => needs,
-            asked => needs.bridge(asked),
-        })
+        self.evaluation_key_bytes(&bridge.into_iter().fold(needs, Needs::bridge))
     }
 }
 
@@ -265,7 +262,7 @@ impl Evaluator {
 mod tests {
     use bellerophon_circuits::fbt::IntTable;
 
-    use bellerophon_lookup::{LutEngine, planner::CostModel};
+    use bellerophon_lookup::planner::CostModel;
 
     use super::*;
     use crate::preset::Preset;
@@ -285,7 +282,7 @@ mod tests {
             assert!((0.8..1.25).contains(&(seconds / measured)), "{seconds} {measured}");
         };
         let functions = Params::preset(Preset::Functions).unwrap();
-        let tables = functions.lookups().unwrap().on(LutEngine::Rgsw).unwrap();
+        let tables = functions.lookups().unwrap().on(Engine::Rgsw).unwrap();
         near(model.rotations(tables, tables.spec().ring_degree, 1, 1), 11e-3);
         let entries = Params::preset(Preset::Tables(8)).unwrap();
         let table = IntTable::real(256, |k| (k * 77 % 256) as f64).unwrap();

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 #[cfg(doc)]
 use bellerophon_ckks as ckks;
 use bellerophon_ckks::{KeyLevels, simulator::Report};
-use bellerophon_lookup::{Bridge, LutEngine, planner::Engine};
+use bellerophon_lookup::{Bridge, Engine};
 use bellerophon_ring::Result;
 
 use crate::error;
@@ -32,7 +32,8 @@ pub struct Needs {
     /// The bridges that were asked for.
     pub(crate) bridges: BTreeSet<Bridge>,
     pub(crate) corrected: bool,
-    pub(crate) engine: LutEngine,
+    /// The engine of the blind rotation, if one was named: RGSW or NTRU.
+    pub(crate) engine: Option<Engine>,
     pub(crate) bootstrap: bool,
     pub(crate) functional: bool,
     pub(crate) rotate_any: bool,
@@ -98,12 +99,9 @@ impl Needs {
             Engine::Poly => needs.multiply(),
             Engine::Fbt => needs.functional(),
             // A named NTRU engine stays, in whatever order the engines are named.
-            Engine::Rgsw if needs.engine != LutEngine::Ntru => {
-                Self { engine: LutEngine::Rgsw, ..needs.map() }
-            }
-            Engine::Rgsw => needs.map(),
+            Engine::Rgsw => Self { engine: needs.engine.or(Some(engine)), ..needs.map() },
             Engine::Corrected => Self { corrected: true, ..needs.map() },
-            Engine::Ntru => Self { engine: LutEngine::Ntru, ..needs.map().allow_ntru() },
+            Engine::Ntru => Self { engine: Some(engine), ..needs.map().allow_ntru() },
             // There are no other engines.
             _ => needs,
         })
@@ -143,21 +141,22 @@ impl Needs {
     pub(crate) fn resolved(&self, params: &Params) -> Self {
         let mut needs = self.clone();
         let instead = params.optional_lookups().is_none() && params.functional().is_ok();
-        let any = !self.corrected && self.engine == LutEngine::Auto && self.bridges.is_empty();
+        let any = !self.corrected && self.engine.is_none() && self.bridges.is_empty();
         if instead && any && needs.lookups {
             (needs.lookups, needs.multiply, needs.functional) = (false, true, true);
         }
         needs
     }
 
-    /// The bridges of look-ups, if there are any.
-    pub(crate) fn bridges(&self) -> impl Iterator<Item = Bridge> {
-        let own = match (self.corrected, self.bridges.is_empty()) {
-            (true, _) => Some(Bridge::Ring),
-            (false, true) => Some(Bridge::Auto),
-            (false, false) => None,
-        };
-        own.into_iter().chain(self.bridges.iter().copied()).filter(|_| self.lookups)
+    /// The bridges of look-ups without repetition, if there are any; `None` is the cheaper one.
+    pub(crate) fn bridges(&self) -> Vec<Option<Bridge>> {
+        let own = self.corrected.then_some(Bridge::Ring);
+        let asked: BTreeSet<_> = self.bridges.iter().copied().chain(own).map(Some).collect();
+        match (self.lookups, asked.is_empty()) {
+            (false, _) => vec![],
+            (true, true) => vec![None],
+            (true, false) => asked.into_iter().collect(),
+        }
     }
 
     /// Rotations by the given steps, positive steps to the left: one key each.
@@ -248,7 +247,7 @@ impl Needs {
     /// Refuses needs for which the word of the client is missing.
     pub(crate) fn allowed(&self) -> Result<()> {
         let refused = |what, allow| Err(error::not_allowed(what, allow));
-        if self.engine == LutEngine::Ntru && !self.allowed_ntru {
+        if self.engine == Some(Engine::Ntru) && !self.allowed_ntru {
             return refused("a key of NTRU, which assumes more than LWE", "allow_ntru");
         }
         if (self.rotate_any || self.keys.hoisted.is_some()) && !self.allowed_ranks {

@@ -41,7 +41,7 @@ impl Evaluator {
 
 #[cfg(test)]
 mod tests {
-    use bellerophon_lookup::{LutEngine, distinguishable, most_indices};
+    use bellerophon_lookup::{Engine, distinguishable, most_indices};
 
     use crate::params::Params;
     use crate::preset::{Preset, Toy};
@@ -60,11 +60,8 @@ mod tests {
             let params = Params::preset(preset).unwrap();
             let lookups = params.lookups().unwrap();
             let failure = lookups.spec().log2_failure - 1.0;
-            let sets = [
-                lookups.on(LutEngine::Ntru),
-                lookups.on(LutEngine::Rgsw),
-                lookups.corrected_on(LutEngine::Rgsw),
-            ];
+            let sets =
+                [lookups.on(Engine::Ntru), lookups.on(Engine::Rgsw), lookups.on(Engine::Corrected)];
             let most = sets
                 .each_ref()
                 .map(|set| set.as_ref().ok().map(|set| most_indices(set, failure, 1 << 16)));

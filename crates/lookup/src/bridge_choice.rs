@@ -1,14 +1,10 @@
 //! The bridges between slots and LWE ciphertexts, and the choice between them.
 
-use serde::{Deserialize, Serialize};
-
-/// A path from slots to LWE ciphertexts and back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+/// A bridge from slots to LWE ciphertexts and back. Where none is named, the cheaper one for the
+/// number of values serves, by fixed costs that were measured once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Bridge {
-    /// The bridge that is cheaper for the number of values, by fixed costs that were measured once.
-    #[default]
-    Auto,
     /// Through the ring of the tables: one key switch from slots to LWE; ring packing by
     /// automorphisms and half a bootstrap from LWE to slots. Corrected look-ups
     /// (`MapRequest::bits`), several functions at once (`Evaluator::map_many`), and extraction and
@@ -23,20 +19,10 @@ impl Bridge {
     /// The name in tables and on command lines.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Auto => "auto",
             Self::Ring => "ring",
             Self::Linear => "linear",
         }
     }
-}
-
-/// A bridge that has been chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BridgePath {
-    /// Through the ring of the tables.
-    Ring,
-    /// PEGASUS, Fig. 6.
-    Linear,
 }
 
 /// Milliseconds of a bridge in both directions, on one thread, at `N = 2^15`, tables of degree
@@ -59,11 +45,11 @@ impl Cost {
 }
 
 /// The cheaper of the available bridges for `count` values.
-pub(crate) fn cheapest(count: usize, ring: bool, linear: bool) -> Option<BridgePath> {
+pub(crate) fn cheapest(count: usize, ring: bool, linear: bool) -> Option<Bridge> {
     match (ring, linear) {
-        (true, true) if RING.of(count) <= LINEAR.of(count) => Some(BridgePath::Ring),
-        (_, true) => Some(BridgePath::Linear),
-        (true, false) => Some(BridgePath::Ring),
+        (true, true) if RING.of(count) <= LINEAR.of(count) => Some(Bridge::Ring),
+        (_, true) => Some(Bridge::Linear),
+        (true, false) => Some(Bridge::Ring),
         (false, false) => None,
     }
 }
@@ -74,10 +60,10 @@ mod tests {
 
     #[test]
     fn linear_bridge_serves_few_values_and_ring_many() {
-        assert_eq!(cheapest(16, true, true), Some(BridgePath::Linear));
-        assert_eq!(cheapest(1024, true, true), Some(BridgePath::Ring));
-        assert_eq!(cheapest(16, true, false), Some(BridgePath::Ring));
-        assert_eq!(cheapest(1024, false, true), Some(BridgePath::Linear));
+        assert_eq!(cheapest(16, true, true), Some(Bridge::Linear));
+        assert_eq!(cheapest(1024, true, true), Some(Bridge::Ring));
+        assert_eq!(cheapest(16, true, false), Some(Bridge::Ring));
+        assert_eq!(cheapest(1024, false, true), Some(Bridge::Linear));
         assert_eq!(cheapest(1, false, false), None);
     }
 }

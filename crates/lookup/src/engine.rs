@@ -1,61 +1,86 @@
-//! The engines of the blind rotation of look-ups.
+//! The engines that apply functions, and the parameters of tables on them.
 
-use bellerophon_lwe::{self as lwe, Engine, NtruSpec, RgswGadget};
+use std::{fmt, str::FromStr};
+
+use bellerophon_lwe::{self as lwe, NtruSpec, RgswGadget};
 use bellerophon_ring::{ErrorKind, Result, prime};
 use serde::{Deserialize, Serialize};
 
-/// The engine of the blind rotation of look-ups. Its parameters are an
-/// [`lwe::Engine`].
+/// A method to apply a function to every value of a vector.
 ///
-/// Both engines return the same values from the same secrets. They differ in time, in the size of
-/// their keys, in their security assumptions, and in the noise of an entry. That noise matters
-/// only if it is of the size of the effect of the index error
+/// The tables of RGSW and of NTRU return the same values from the same secrets. They differ in
+/// time, in the size of their keys, in their security assumptions, and in the noise of an entry.
+/// That noise matters only if it is of the size of the effect of the index error
 /// (`Params::map_plan` predicts both).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
-pub enum LutEngine {
-    /// The engine whose security rests on (ring) LWE alone: [`Rgsw`](Self::Rgsw), even if the set
-    /// was specified with NTRU.
-    #[default]
-    Auto,
-    /// RGSW ciphertexts ([`lwe::rgsw`]). Several functions of a value, and look-ups to a requested
-    /// accuracy, take one blind rotation per value.
+pub enum Engine {
+    /// A polynomial: Chebyshev series, minimax, iterations, and compositions for sign, ReLU and
+    /// magnitude. Takes levels of the operand, and products.
+    Poly,
+    /// Functional bootstrapping of the whole vector: results have fresh levels.
+    Fbt,
+    /// A look-up table for each value by blind rotation with RGSW keys ([`lwe::rgsw`]), whose
+    /// security rests on (ring) LWE alone.
     Rgsw,
-    /// NTRU ciphertexts ([`lwe::NtruSpec`]): half the transforms and a quarter of the key memory,
-    /// for tables of degree up to 8192. Each function takes a blind rotation of its own.
+    /// Several look-up tables for each value, which correct the error of their common index: a
+    /// table of the identity and tables of local polynomials of the function.
+    Corrected,
+    /// A look-up table for each value by blind rotation with NTRU keys ([`lwe::NtruSpec`]): half
+    /// the transforms and a quarter of the key memory, for tables of degree up to 8192. Each
+    /// function takes a blind rotation of its own.
     ///
     /// It assumes decision NTRU with moduli far beyond the fatigue points: 28.6 bits (fatigue at
     /// 19.4) at degree 2048, 44 bits (21.8) at 4096, 46 to 50 bits (24.3) at 8192. It assumes this
     /// also for thousands of rows under one `f`, and for rows that encrypt functions of `f` and of
-    /// the LWE secret. Nothing else in the library does, so it is never a default. `docs/ntru.md`
-    /// has the details.
+    /// the LWE secret. Nothing else in the library does, so it is used only if it is named.
+    /// `docs/ntru.md` has the details.
     Ntru,
 }
 
-impl LutEngine {
-    /// The name in reports and on command lines.
+impl Engine {
+    /// All engines.
+    pub const ALL: [Self; 5] = [Self::Poly, Self::Fbt, Self::Rgsw, Self::Corrected, Self::Ntru];
+
+    /// The engines whose security rests on LWE alone. They are allowed by default.
+    pub const DEFAULT: [Self; 4] = [Self::Poly, Self::Fbt, Self::Rgsw, Self::Corrected];
+
+    /// The name on command lines and in reports.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Auto => "auto",
+            Self::Poly => "poly",
+            Self::Fbt => "fbt",
             Self::Rgsw => "rgsw",
+            Self::Corrected => "corrected",
             Self::Ntru => "ntru",
         }
     }
 
-    /// Resolves [`Auto`](Self::Auto).
-    fn resolved(self) -> Self {
-        match self {
-            Self::Auto => Self::Rgsw,
-            named => named,
-        }
-    }
-
-    /// The engine of a parameter set.
+    /// The engine of the blind rotation of a parameter set: [`Rgsw`](Self::Rgsw) or
+    /// [`Ntru`](Self::Ntru).
     pub fn of(lwe_params: &lwe::Params) -> Self {
         match lwe_params.spec().engine {
-            Engine::Rgsw(_) => Self::Rgsw,
-            Engine::Ntru(_) => Self::Ntru,
+            lwe::Engine::Rgsw(_) => Self::Rgsw,
+            lwe::Engine::Ntru(_) => Self::Ntru,
         }
+    }
+}
+
+impl fmt::Display for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Engine {
+    type Err = String;
+
+    fn from_str(name: &str) -> std::result::Result<Self, String> {
+        Self::ALL.into_iter().find(|engine| engine.name() == name).ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            format!("no engine {name:?}: take one of {names}")
+        })
     }
 }
 
@@ -80,43 +105,38 @@ impl Engines {
         let q0 = *lwe_params.ring_modulus();
         let mut plain = vec![lwe_params.clone()];
         let other = match spec.engine {
-            Engine::Rgsw(_) => match NtruSpec::for_degree(degree, spec.security)? {
+            lwe::Engine::Rgsw(_) => match NtruSpec::for_degree(degree, spec.security)? {
                 // The prime of NTRU must differ from that of the tables.
                 Some(ntru) if ntru.modulus == q0.value() => {
                     let modulus = prime::ntt_primes_below(degree, q0.bits(), 1, &[q0])?[0].value();
-                    Some(Engine::Ntru(NtruSpec { modulus, ..ntru }))
+                    Some(lwe::Engine::Ntru(NtruSpec { modulus, ..ntru }))
                 }
-                ntru => ntru.map(Engine::Ntru),
+                ntru => ntru.map(lwe::Engine::Ntru),
             },
-            Engine::Ntru(_) => Some(Engine::Rgsw(DIGITS)),
+            lwe::Engine::Ntru(_) => Some(lwe::Engine::Rgsw(DIGITS)),
         };
         if let Some(other) = other {
             plain.extend(variant(lwe_params, other)?);
         }
         // Step 2: corrected tables on RGSW, with a special modulus next to the prime of the tables.
         let special = match spec.engine {
-            Engine::Rgsw(RgswGadget::SpecialModulus { .. }) => Some(lwe_params.clone()),
+            lwe::Engine::Rgsw(RgswGadget::SpecialModulus { .. }) => Some(lwe_params.clone()),
             _ => {
                 let modulus = prime::ntt_primes_below(degree, SPECIAL_BITS, 1, &[q0])?[0].value();
-                variant(lwe_params, Engine::Rgsw(RgswGadget::SpecialModulus { modulus }))?
+                variant(lwe_params, lwe::Engine::Rgsw(RgswGadget::SpecialModulus { modulus }))?
             }
         };
         Ok(Self { plain, special })
     }
 
     /// The parameters of plain tables on an engine.
-    pub(crate) fn plain(&self, engine: LutEngine) -> Option<&lwe::Params> {
-        let engine = engine.resolved();
-        self.plain.iter().find(|lwe_params| LutEngine::of(lwe_params) == engine)
+    pub(crate) fn plain(&self, engine: Engine) -> Option<&lwe::Params> {
+        self.plain.iter().find(|lwe_params| Engine::of(lwe_params) == engine)
     }
 
-    /// The parameters of corrected tables: RGSW with the special modulus takes one blind rotation,
-    /// NTRU one for each table.
-    pub(crate) fn corrected(&self, engine: LutEngine) -> Option<&lwe::Params> {
-        match engine {
-            LutEngine::Auto | LutEngine::Rgsw => self.special.as_ref(),
-            LutEngine::Ntru => self.plain(LutEngine::Ntru),
-        }
+    /// The parameters of corrected tables on RGSW.
+    pub(crate) fn special(&self) -> Option<&lwe::Params> {
+        self.special.as_ref()
     }
 
     /// The smallest estimate in bits over the keys of all engines.
@@ -131,7 +151,7 @@ impl Engines {
 }
 
 /// The set with another engine, if it is secure.
-fn variant(lwe_params: &lwe::Params, engine: Engine) -> Result<Option<lwe::Params>> {
+fn variant(lwe_params: &lwe::Params, engine: lwe::Engine) -> Result<Option<lwe::Params>> {
     match lwe::Params::new(lwe::ParamsSpec { engine, ..lwe_params.spec().clone() }) {
         Ok(params) => Ok(Some(params)),
         Err(e) if e.is(&ErrorKind::Insecure, "take a wider error, a smaller modulus, a") => {
@@ -153,23 +173,21 @@ mod tests {
         let ntru = NtruSpec::for_degree(spec.ring_degree, spec.security).unwrap().unwrap();
         let same = lwe::ParamsSpec { ring_modulus: ntru.modulus, ..spec };
         let engines = Engines::new(&lwe::Params::new(same).unwrap()).unwrap();
-        let found = engines.plain(LutEngine::Ntru).unwrap().spec().engine;
+        let found = engines.plain(Engine::Ntru).unwrap().spec().engine;
         let modulus = found.ntru().unwrap().modulus;
         assert!(modulus < ntru.modulus && modulus > ntru.modulus / 2, "{modulus}");
     }
 
-    /// A set that is specified with NTRU still uses RGSW unless NTRU is named.
+    /// A set that is specified with NTRU has tables on RGSW, too.
     #[test]
-    fn auto_is_rgsw_for_a_set_specified_with_ntru() {
+    fn rgsw_serves_a_set_specified_with_ntru() {
         let lookups = testing::toy_with(|spec| {
             let ntru = NtruSpec::for_degree(spec.ring_degree, spec.security).unwrap().unwrap();
-            spec.engine = Engine::Ntru(ntru);
+            spec.engine = lwe::Engine::Ntru(ntru);
         });
         assert!(lookups.lwe_params().spec().engine.ntru().is_some());
-        assert!(lookups.on(LutEngine::Ntru).unwrap().spec().engine.ntru().is_some());
-        for engine in [LutEngine::Auto, LutEngine::Rgsw] {
-            assert_eq!(lookups.on(engine).unwrap().spec().engine, Engine::Rgsw(DIGITS));
-            assert!(lookups.corrected_on(engine).unwrap().one_rotation_for_several());
-        }
+        assert!(lookups.on(Engine::Ntru).unwrap().spec().engine.ntru().is_some());
+        assert_eq!(lookups.on(Engine::Rgsw).unwrap().spec().engine, lwe::Engine::Rgsw(DIGITS));
+        assert!(lookups.on(Engine::Corrected).unwrap().one_rotation_for_several());
     }
 }

@@ -13,7 +13,7 @@ use bellerophon_lwe as lwe;
 use bellerophon_ring::Result;
 
 use crate::{
-    bridge_choice::{Bridge, BridgePath, cheapest},
+    bridge_choice::{Bridge, cheapest},
     counts::Counts,
     domain::{center, check_domain, range_within},
     error,
@@ -41,7 +41,7 @@ pub struct LookupEvaluator<'a> {
     /// SlotsToCoeffs with encoded matrices ([`LutParams::encoded_to_coefficients`]).
     pub slots_to_coeffs: Option<&'a SlotsToCoeffs>,
     /// The bridge of plain look-ups.
-    pub bridge: Bridge,
+    pub bridge: Option<Bridge>,
     /// The progress callback.
     pub watch: Option<&'a Watch>,
     /// Operations that can fail are counted here.
@@ -64,7 +64,7 @@ impl<'a> LookupEvaluator<'a> {
     ) -> Result<Ciphertext> {
         let lookups = self.lookups;
         let (tables, s2c) = (self.table_keys()?, self.slots_to_coeffs(flood.is_some())?);
-        let (path, crossing) = self.crossing(x.len())?;
+        let (bridge, crossing) = self.crossing(x.len())?;
 
         // Step 1: the layout of the domain in the table. Refusals happen here, before any work,
         // except that of an operand whose own error leaves the domain: `Map::fitted`, after S2C.
@@ -76,7 +76,7 @@ impl<'a> LookupEvaluator<'a> {
             }
             None => None,
         };
-        let map = Map::planned(lookups, &tables.lwe_params, path, &domain, deviation)?;
+        let map = Map::planned(lookups, &tables.lwe_params, bridge, &domain, deviation)?;
         let range = range_within(x.range(), &domain)?;
         let inside = |t: f64| f(t.clamp(*range.start(), *range.end()));
         let table = map.entry_encoding(&inside)?;
@@ -120,21 +120,19 @@ impl<'a> LookupEvaluator<'a> {
     }
 
     /// The bridge for `count` values, and its keys.
-    pub(crate) fn crossing(&self, count: usize) -> Result<(BridgePath, Crossing<'a>)> {
+    pub(crate) fn crossing(&self, count: usize) -> Result<(Bridge, Crossing<'a>)> {
         // Only bridges whose keys are present.
         let ring = self.lookups.ring().zip(self.keys.ring.as_deref());
         // A bridge that was asked for is not replaced by another one.
-        let path = match self.bridge {
-            Bridge::Auto => cheapest(count, ring.is_some(), self.keys.linear.is_some()),
-            asked => Some(self.lookups.path(asked)?),
+        let bridge = match self.bridge {
+            None => cheapest(count, ring.is_some(), self.keys.linear.is_some()),
+            asked => Some(self.lookups.bridge(asked)?),
         };
-        match (path, ring, self.keys.linear.as_deref()) {
-            (Some(BridgePath::Ring), Some((ring, keys)), _) => {
-                Ok((BridgePath::Ring, Crossing::Ring(ring, keys)))
+        match (bridge, ring, self.keys.linear.as_deref()) {
+            (Some(Bridge::Ring), Some((ring, keys)), _) => {
+                Ok((Bridge::Ring, Crossing::Ring(ring, keys)))
             }
-            (Some(BridgePath::Linear), _, Some(keys)) => {
-                Ok((BridgePath::Linear, Crossing::Linear(keys)))
-            }
+            (Some(Bridge::Linear), _, Some(keys)) => Ok((Bridge::Linear, Crossing::Linear(keys))),
             // No bridge has keys.
             (None, ..) => Err(error::missing_keys("map")),
             // There are keys, but not those of the bridge that was asked for.

@@ -13,7 +13,7 @@ use bellerophon_ring::{Result, wire::SecretWords};
 use rand::CryptoRng;
 
 use crate::{
-    bridge_choice::BridgePath,
+    bridge_choice::Bridge,
     error,
     linear_bridge::repack_key::{RepackKey, SeededRepackKey, rotation_steps},
     params::LutParams,
@@ -69,11 +69,11 @@ pub struct LutKeys {
 
 impl LutKeys {
     /// Generates the keys of tables with the parameters `lwe_params` and those of the bridges in
-    /// `paths`. `progress` counts the tables as one key, and each bridge as one.
+    /// `bridges`. `progress` counts the tables as one key, and each bridge as one.
     pub fn generate<R: CryptoRng + ?Sized>(
         lookups: &LutParams,
         lwe_params: &lwe::Params,
-        paths: &[BridgePath],
+        bridges: &[Bridge],
         slots: &SecretKey,
         secrets: &LookupSecrets,
         progress: &mut KeyProgress<'_>,
@@ -82,11 +82,11 @@ impl LutKeys {
         let tables = TableKeys::generate(lwe_params, secrets, slots.id(), rng)?;
         let mut keys = Self { tables: Some(tables.into()), ..Self::default() };
         progress.advance()?;
-        if paths.contains(&BridgePath::Linear) {
+        if bridges.contains(&Bridge::Linear) {
             keys.linear = Some(LinearKeys::generate(lookups, slots, secrets, rng)?.into());
             progress.advance()?;
         }
-        if let Some(bridge) = lookups.ring().filter(|_| paths.contains(&BridgePath::Ring)) {
+        if let Some(bridge) = lookups.ring().filter(|_| bridges.contains(&Bridge::Ring)) {
             let ring = RingBridgeKeys::generate(bridge, slots, &secrets.ring, rng)?;
             keys.ring = Some(ring.into());
             progress.advance()?;
@@ -216,15 +216,15 @@ impl LutParams {
     /// The relinearization and Galois keys of look-ups with a bridge, each at the level at which it
     /// is used: SlotsToCoeffs, and the return to the slots. `corrected` adds those of
     /// corrected look-ups.
-    pub fn key_levels(&self, path: BridgePath, corrected: bool) -> Result<KeyLevels> {
+    pub fn key_levels(&self, bridge: Bridge, corrected: bool) -> Result<KeyLevels> {
         let (slots, top) = (self.slots(), self.slots().max_level());
         let keys = self.to_coefficients().keys();
-        Ok(match (path, self.ring()) {
-            (BridgePath::Ring, Some(ring)) if corrected => {
+        Ok(match (bridge, self.ring()) {
+            (Bridge::Ring, Some(ring)) if corrected => {
                 let blocks = Blocks::keys(ring, slots, self.level_after());
                 keys.and(&ring.keys()).and(&blocks)
             }
-            (BridgePath::Ring, Some(ring)) => keys.and(&ring.keys()),
+            (Bridge::Ring, Some(ring)) => keys.and(&ring.keys()),
             _ => {
                 // The linear transform starts at the top of the chain and takes a level; the
                 // reduction multiplies below.
@@ -239,7 +239,7 @@ impl LutParams {
     pub fn key_bytes(
         &self,
         lwe_params: &lwe::Params,
-        paths: impl IntoIterator<Item = BridgePath>,
+        bridges: impl IntoIterator<Item = Bridge>,
     ) -> usize {
         // Step 1: the blind-rotation key and the key switch back to the LWE secret.
         let slots = self.slots().lattice();
@@ -251,8 +251,8 @@ impl LutParams {
         let tables =
             switch(lwe_params.spec().ring_degree) + SeededBlindRotationKey::byte_len(lwe_params);
         // Step 2: the bridges.
-        let bridges = paths.into_iter().map(|path| match (path, self.ring()) {
-            (BridgePath::Ring, Some(ring)) => ring.key_bytes(),
+        let bridges = bridges.into_iter().map(|bridge| match (bridge, self.ring()) {
+            (Bridge::Ring, Some(ring)) => ring.key_bytes(),
             _ => {
                 let bits: u32 = slots.q().moduli().map(|q| q.bits()).sum();
                 let rotation = SEED + slots.spec().degree * bits as usize / 8;

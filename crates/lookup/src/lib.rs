@@ -6,8 +6,8 @@
 //!
 //! | item | contents |
 //! | --- | --- |
-//! | [`LutParams`], [`LutSpec`], [`LutEngine`] | the look-up part of a parameter set, its engines |
-//! | [`Bridge`], [`BridgePath`] | the bridge that is asked for, and the one that is taken |
+//! | [`LutParams`], [`LutSpec`] | the look-up part of a parameter set |
+//! | [`Engine`], [`Bridge`] | the methods to apply a function, and the bridges of tables |
 //! | [`LookupSecrets`], [`TableKeys`], [`LinearKeys`] | secrets and keys |
 //! | [`LookupEvaluator`] | look-ups, plain or to an accuracy; extraction and packing |
 //! | [`OrderOps`], [`LookupServer`] | maximum, argmax, comparison, sorting |
@@ -55,9 +55,9 @@ mod table_packing;
 pub mod wire;
 
 pub use bellerophon_ring::{Error, ErrorKind, Result};
-pub use bridge_choice::{Bridge, BridgePath};
+pub use bridge_choice::Bridge;
 pub use counts::Counts;
-pub use engine::LutEngine;
+pub use engine::Engine;
 pub use error_distribution::ErrorDistribution;
 pub use evaluator::LookupEvaluator;
 pub use flooding::Flood;

@@ -22,7 +22,7 @@ use bellerophon_mlwe::noise as mlwe_noise;
 use bellerophon_ring::Result;
 
 use crate::{
-    bridge_choice::BridgePath,
+    bridge_choice::Bridge,
     domain::{center, check_domain},
     error_distribution::{ErrorDistribution, Grid},
     flooding::Flood,
@@ -65,7 +65,7 @@ pub(crate) struct Map<'a> {
     lookups: &'a LutParams,
     /// The parameters of the tables, with their engine.
     lwe_params: &'a lwe::Params,
-    path: BridgePath,
+    bridge: Bridge,
     domain: RangeInclusive<f64>,
     /// Standard deviation of the flooding noise, if any.
     flood: Option<f64>,
@@ -166,17 +166,17 @@ impl<'a> Map<'a> {
     pub(crate) fn new(
         lookups: &'a LutParams,
         lwe_params: &'a lwe::Params,
-        path: BridgePath,
+        bridge: Bridge,
         domain: &RangeInclusive<f64>,
     ) -> Result<Self> {
-        Self::planned(lookups, lwe_params, path, domain, None)
+        Self::planned(lookups, lwe_params, bridge, domain, None)
     }
 
     /// As [`new`](Self::new); `flood` is the standard deviation of the flooding noise, if any.
     pub(crate) fn planned(
         lookups: &'a LutParams,
         lwe_params: &'a lwe::Params,
-        path: BridgePath,
+        bridge: Bridge,
         domain: &RangeInclusive<f64>,
         flood: Option<f64>,
     ) -> Result<Self> {
@@ -185,13 +185,13 @@ impl<'a> Map<'a> {
         // A domain that no table takes is refused without noise, before any work.
         let scale = 2f64.powi(params::log_s2c_scale(flood.is_some()));
         let planned =
-            |lowered| fit(lookups, lwe_params, path, domain, scale, Leaving::normal(lowered));
+            |lowered| fit(lookups, lwe_params, bridge, domain, scale, Leaving::normal(lowered));
         planned(0.0)?;
         // The layout with the noise of SlotsToCoeffs, and of flooding if there is any.
         let mut lowered = lookups.s2c_variance((hi - lo) / 2.0, flood.is_some())?;
         lowered += flood.map_or(0.0, |deviation| deviation.powi(2));
         let planned = planned(lowered)?;
-        Ok(Self { lookups, lwe_params, path, domain: domain.clone(), flood, lowered, planned })
+        Ok(Self { lookups, lwe_params, bridge, domain: domain.clone(), flood, lowered, planned })
     }
 
     fn center(&self) -> f64 {
@@ -286,8 +286,8 @@ impl<'a> Map<'a> {
     /// The table for values at a scale after SlotsToCoeffs, and the variances, in squared cells, of
     /// errors that keep values within their range.
     fn fitted(&self, scale: f64, noise: &LoweredNoise) -> Result<(Fit, Noise)> {
-        let (lwe_params, path) = (self.lwe_params, self.path);
-        let fit = fit(self.lookups, lwe_params, path, &self.domain, scale, noise.leaving)?;
+        let (lwe_params, bridge) = (self.lwe_params, self.bridge);
+        let fit = fit(self.lookups, lwe_params, bridge, &self.domain, scale, noise.leaving)?;
         let degree = self.lwe_params.spec().ring_degree;
         let cell = self.lwe_params.ring_modulus().value() as f64 / (2 * degree) as f64;
         let cells = (fit.factor / cell).powi(2);
@@ -430,8 +430,8 @@ impl<'a> Map<'a> {
     /// The metadata of a packed vector has the latter already.
     pub(crate) fn predicted_noise(&self, output: &EntryEncoding, count: usize) -> Noise {
         let (slots, ring) = (self.lookups.slots(), self.lookups.ring());
-        let reduction = match (self.path, ring) {
-            (BridgePath::Ring, Some(ring)) => ring.reduction(Reduction::Sine),
+        let reduction = match (self.bridge, ring) {
+            (Bridge::Ring, Some(ring)) => ring.reduction(Reduction::Sine),
             _ => self.lookups.reduction(),
         };
         let added = self.output_std(output, count).powi(2);
@@ -445,8 +445,8 @@ impl<'a> Map<'a> {
         let (q0, q) = (lookup.ring_modulus().value() as f64, lookup.modulus().value() as f64);
         // The noise of an entry after blind rotation, modulo q0.
         let rotated = lwe_noise::look_up(lookup);
-        let std = match (self.path, self.lookups.ring()) {
-            (BridgePath::Ring, Some(ring)) => {
+        let std = match (self.bridge, self.lookups.ring()) {
+            (Bridge::Ring, Some(ring)) => {
                 (rotated / (q0 * q0) + self.packing_variance(ring, count)).sqrt()
             }
             // The linear bridge switches modulus and key after the rotation.
@@ -487,10 +487,10 @@ impl LutParams {
     pub(crate) fn check_covers(
         &self,
         tables: &lwe::Params,
-        path: BridgePath,
+        bridge: Bridge,
         domain: &RangeInclusive<f64>,
     ) -> Result<()> {
-        Map::new(self, tables, path, domain).map(drop)
+        Map::new(self, tables, bridge, domain).map(drop)
     }
 }
 

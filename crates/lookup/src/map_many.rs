@@ -7,7 +7,7 @@ use bellerophon_lwe::{Encoding, Headroom, LweVec, OutputEncoding, Table};
 use bellerophon_ring::Result;
 
 use crate::{
-    bridge_choice::BridgePath,
+    bridge_choice::Bridge,
     domain::range_within,
     error_distribution::Grid,
     evaluator::LookupEvaluator,
@@ -120,7 +120,7 @@ impl<'a> LookupEvaluator<'a> {
     }
 
     fn ring_map(&self, domain: &RangeInclusive<f64>) -> Result<Map<'a>> {
-        Map::new(self.lookups, &self.table_keys()?.lwe_params, BridgePath::Ring, domain)
+        Map::new(self.lookups, &self.table_keys()?.lwe_params, Bridge::Ring, domain)
     }
 
     /// Reads the tables of all functions at the values of all operands. The entries are angles,

@@ -8,7 +8,7 @@ use bellerophon_ring::Result;
 
 use crate::{
     domain::check_domain,
-    engine::LutEngine,
+    engine::Engine,
     error,
     ordering::{depth, few, tournament},
     params::{LOG_S2C_SCALE, LutParams},
@@ -112,7 +112,7 @@ impl OrderFunction {
 
 impl LutParams {
     /// The predicted error of a function of several values on a domain, for fresh operands and the
-    /// tables of [`LutEngine::Auto`].
+    /// tables of [`Engine::Rgsw`].
     ///
     /// # Errors
     /// Networks deeper than the tables allow are refused.
@@ -121,7 +121,7 @@ impl LutParams {
         domain: &RangeInclusive<f64>,
         function: OrderFunction,
     ) -> Result<OrderAccuracy> {
-        let tables = self.on(LutEngine::Auto)?;
+        let tables = self.on(Engine::Rgsw)?;
         let ring = self.ring().ok_or_else(error::no_ring_bridge)?;
         check_domain(domain)?;
         let (headroom, comparators, results) = function.network()?;

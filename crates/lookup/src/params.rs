@@ -16,8 +16,8 @@ use bellerophon_lwe as lwe;
 use bellerophon_ring::{Result, wire::Fingerprint};
 
 use crate::{
-    bridge_choice::{Bridge, BridgePath, cheapest},
-    engine::{Engines, LutEngine},
+    bridge_choice::{Bridge, cheapest},
+    engine::{Engine, Engines},
     error,
     local_poly::MAX_ORDER,
     ring_bridge::{
@@ -255,22 +255,34 @@ impl LutParams {
         &self.lwe_params
     }
 
-    /// The parameters of plain tables on an engine: those of [`lwe_params`](Self::lwe_params)
-    /// except for the blind rotation.
-    pub fn on(&self, engine: LutEngine) -> Result<&lwe::Params> {
-        let lwe_params = self.engines.plain(engine);
-        lwe_params.ok_or_else(|| error::no_engine(engine.name()))
-    }
-
-    /// The parameters of the tables of corrected look-ups on an engine. RGSW takes a special
-    /// modulus in place of digits; its low noise allows several tables from one blind rotation.
+    /// The parameters of the tables of an engine: those of [`lwe_params`](Self::lwe_params) except
+    /// for the blind rotation. [`Engine::Corrected`] takes RGSW with a special modulus in place of
+    /// digits; its low noise allows several tables from one blind rotation.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] if the ring is too small for a secure special modulus.
-    pub fn corrected_on(&self, engine: LutEngine) -> Result<&lwe::Params> {
-        // If the engine itself is missing, that is the error.
-        self.on(engine)?;
-        self.engines.corrected(engine).ok_or_else(error::no_correction)
+    /// [`ErrorKind::Unsupported`] for engines without tables, and if the ring is too small for the
+    /// engine or for a secure special modulus.
+    pub fn on(&self, engine: Engine) -> Result<&lwe::Params> {
+        let plain = |engine: Engine| {
+            self.engines.plain(engine).ok_or_else(|| error::no_engine(engine.name()))
+        };
+        match engine {
+            Engine::Corrected => {
+                // If RGSW itself is missing, that is the error.
+                plain(Engine::Rgsw)?;
+                self.engines.special().ok_or_else(error::no_correction)
+            }
+            engine => plain(engine),
+        }
+    }
+
+    /// The parameters of corrected tables with the blind rotation of an engine. The plain tables of
+    /// NTRU serve as they are, with one blind rotation for each.
+    pub(crate) fn corrected(&self, rotation: Engine) -> Result<&lwe::Params> {
+        match rotation {
+            Engine::Ntru => self.on(Engine::Ntru),
+            _ => self.on(Engine::Corrected),
+        }
     }
 
     /// The parameters of tables with this fingerprint, on any of the engines.
@@ -280,7 +292,7 @@ impl LutParams {
 
     /// Whether tables of these parameters, with their engine, serve corrected look-ups.
     pub(crate) fn corrects(&self, lwe_params: &lwe::Params) -> bool {
-        let corrected = self.corrected_on(LutEngine::of(lwe_params));
+        let corrected = self.corrected(Engine::of(lwe_params));
         corrected.is_ok_and(|corrected| corrected.spec() == lwe_params.spec())
     }
 
@@ -361,19 +373,18 @@ impl LutParams {
         slots_to_coeffs(&self.slots, true, LOG_S2C_SCALE)
     }
 
-    /// Resolves a bridge for these parameters. [`Bridge::Auto`] becomes the bridge that is cheaper
-    /// for as many values as the ring of the tables packs at once.
-    pub fn path(&self, bridge: Bridge) -> Result<BridgePath> {
-        match (bridge, &self.ring) {
-            (Bridge::Linear, _) if !self.linear => {
+    /// The bridge that is asked for, if these parameters have it; by default the one that is
+    /// cheaper for as many values as the ring of the tables packs at once.
+    pub fn bridge(&self, asked: Option<Bridge>) -> Result<Bridge> {
+        match (asked, &self.ring) {
+            (Some(Bridge::Linear), _) if !self.linear => {
                 Err(error::no_linear_bridge(self.lwe_params.spec().dimension))
             }
-            (Bridge::Linear, _) => Ok(BridgePath::Linear),
-            (Bridge::Ring, None) => Err(error::no_ring_bridge()),
-            (Bridge::Ring, Some(_)) => Ok(BridgePath::Ring),
-            (Bridge::Auto, ring) => {
+            (Some(Bridge::Ring), None) => Err(error::no_ring_bridge()),
+            (Some(asked), _) => Ok(asked),
+            (None, ring) => {
                 let count = self.lwe_params.spec().ring_degree / 2;
-                Ok(cheapest(count, ring.is_some(), self.linear).unwrap_or(BridgePath::Linear))
+                Ok(cheapest(count, ring.is_some(), self.linear).unwrap_or(Bridge::Linear))
             }
         }
     }

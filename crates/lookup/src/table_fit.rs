@@ -6,7 +6,7 @@ use bellerophon_lwe::{self as lwe, TableDomain, noise as lwe_noise};
 use bellerophon_ring::Result;
 
 use crate::{
-    bridge_choice::BridgePath,
+    bridge_choice::Bridge,
     domain::center,
     error,
     params::{LutParams, largest_weight},
@@ -52,7 +52,7 @@ impl Leaving {
 pub(super) fn fit(
     lookups: &LutParams,
     lwe_params: &lwe::Params,
-    path: BridgePath,
+    bridge: Bridge,
     domain: &RangeInclusive<f64>,
     scale: f64,
     leaving: Leaving,
@@ -61,7 +61,7 @@ pub(super) fn fit(
     let degree = lwe_params.spec().ring_degree;
     let q0 = lwe_params.ring_modulus().value() as f64;
     let tried = |variance: f64| -> Result<Fit> {
-        let (index_std, guard) = index(lookups, lwe_params, path, variance);
+        let (index_std, guard) = index(lookups, lwe_params, bridge, variance);
         let wanted = TableDomain::fit(lo, hi, degree, guard)?;
         let factor = (wanted.phase_per_unit() * q0 / scale).floor();
         if !FACTORS.contains(&factor) {
@@ -77,22 +77,17 @@ pub(super) fn fit(
     let fit = tried(leaving.guarded * largest * largest)?;
     // Step 3: the index error with the noise that the chosen factor really gives.
     let noise = leaving.variance * fit.factor * fit.factor;
-    Ok(Fit { index_std: index(lookups, lwe_params, path, noise).0, ..fit })
+    Ok(Fit { index_std: index(lookups, lwe_params, bridge, noise).0, ..fit })
 }
 
 /// Standard deviation of the index error of a look-up, in cells, before rounding to a cell, for
 /// secrets of expected norm; and the guard band for secrets of the largest norm. `variance` is that
 /// of the noise before extraction, in units of the phase modulo `q0`.
-fn index(
-    lookups: &LutParams,
-    lookup: &lwe::Params,
-    path: BridgePath,
-    variance: f64,
-) -> (f64, usize) {
+fn index(lookups: &LutParams, lookup: &lwe::Params, bridge: Bridge, variance: f64) -> (f64, usize) {
     // The ring bridge adds the noise of one key switch before the modulus switch; the linear bridge
     // switches the modulus and then the key.
-    let (expected, largest) = match (path, lookups.ring()) {
-        (BridgePath::Ring, Some(ring)) => {
+    let (expected, largest) = match (bridge, lookups.ring()) {
+        (Bridge::Ring, Some(ring)) => {
             let lowered = variance + ring.lowering_noise();
             let expected = lwe_noise::expected_index_error(lookup, lowered);
             (expected, lwe_noise::largest_index_error(lookup, lowered))
@@ -125,19 +120,19 @@ mod tests {
         let scale = 2f64.powi(LOG_S2C_SCALE);
         let q0 = lookups.lwe_params().ring_modulus().value() as f64;
         let cell = q0 / (2 * lookups.lwe_params().spec().ring_degree) as f64;
-        for path in [BridgePath::Ring, BridgePath::Linear] {
+        for bridge in [Bridge::Ring, Bridge::Linear] {
             let lwe_params = lookups.lwe_params();
             let fit = |leaving| {
-                super::fit(lookups, lwe_params, path, &(-1.0..=1.0), scale, leaving).unwrap()
+                super::fit(lookups, lwe_params, bridge, &(-1.0..=1.0), scale, leaving).unwrap()
             };
             let quiet = fit(Leaving::normal(0.0));
             let noisy = fit(Leaving::normal((3.0 * cell / quiet.factor).powi(2)));
             let added = noisy.index_std.powi(2) - quiet.index_std.powi(2);
             let expected = 9.0 * (noisy.factor / quiet.factor).powi(2);
-            assert!((added / expected - 1.0).abs() < 0.01, "{path:?}: {added}");
+            assert!((added / expected - 1.0).abs() < 0.01, "{bridge:?}: {added}");
             let ratio =
                 (noisy.guard as f64 / quiet.guard as f64) / (noisy.index_std / quiet.index_std);
-            assert!((0.75..1.1).contains(&ratio), "{path:?}: {ratio}");
+            assert!((0.75..1.1).contains(&ratio), "{bridge:?}: {ratio}");
             assert!(noisy.factor < quiet.factor && noisy.table.step() > quiet.table.step());
             // An error with a longer tail takes the guard band of a larger normal one, and has the
             // index error of its own variance.
@@ -145,10 +140,10 @@ mod tests {
             let long = fit(Leaving { variance, guarded: 9.0 * variance });
             assert_eq!((long.guard, long.factor), (noisy.guard, noisy.factor));
             let ratio = long.index_std.powi(2) - quiet.index_std.powi(2);
-            assert!((ratio / expected * 9.0 - 1.0).abs() < 0.01, "{path:?}: {ratio}");
+            assert!((ratio / expected * 9.0 - 1.0).abs() < 0.01, "{bridge:?}: {ratio}");
         }
         // The noise of a fresh vector is a small part of a cell.
-        let map = Map::new(lookups, lookups.lwe_params(), BridgePath::Ring, &(-1.0..=1.0)).unwrap();
+        let map = Map::new(lookups, lookups.lwe_params(), Bridge::Ring, &(-1.0..=1.0)).unwrap();
         let noise = map.lowered.sqrt() * map.planned.factor;
         assert!(noise > 0.0 && noise < 0.1 * cell, "{noise} {cell}");
     }

@@ -14,9 +14,9 @@ use std::process::ExitCode;
 
 use bellerophon::circuits::approx::Approximation;
 use bellerophon::circuits::fbt::PeriodicFunction;
-use bellerophon::{Bridge, MapPlan, lookup::LutEngine, prelude::*};
+use bellerophon::{Bridge, MapPlan, prelude::*};
 use clap::ValueEnum;
-use common::args::{self, parse_range, parse_within};
+use common::args::{parse_range, parse_within};
 use common::data::{self, Column};
 use common::function::Function;
 use common::prelude::*;
@@ -109,11 +109,10 @@ enum Engine {
 
 impl Engine {
     /// The engine of the tables, if there are any.
-    fn of_tables(self) -> LutEngine {
+    fn of_tables(self) -> bellerophon::Engine {
         match self {
-            Self::Auto | Self::Poly | Self::Fbt => LutEngine::Auto,
-            Self::Rgsw => LutEngine::Rgsw,
-            Self::Ntru => LutEngine::Ntru,
+            Self::Ntru => bellerophon::Engine::Ntru,
+            _ => bellerophon::Engine::Rgsw,
         }
     }
 }
@@ -130,11 +129,12 @@ enum Way {
 }
 
 impl Way {
-    fn bridge(self) -> Bridge {
+    /// The bridge, if one is named.
+    fn bridge(self) -> Option<Bridge> {
         match self {
-            Self::Auto => Bridge::Auto,
-            Self::Ring => Bridge::Ring,
-            Self::Linear => Bridge::Linear,
+            Self::Auto => None,
+            Self::Ring => Some(Bridge::Ring),
+            Self::Linear => Some(Bridge::Linear),
         }
     }
 }
@@ -313,9 +313,9 @@ fn table(arguments: &Arguments, task: &Task) -> Result<Plan, Failure> {
     let lookups = params.lookups().map_err(Failure::input)?;
     let (level, level_to_correct) = (lookups.levels(), lookups.level_to_correct());
     let engine = arguments.engine.of_tables();
-    let request = MapRequest::new(f).over(domain).engines([engine.into()]);
+    let request = MapRequest::new(f).over(domain).engines([engine]);
     let Some(bits) = arguments.bits else {
-        let request = request.bridge(arguments.bridge.bridge());
+        let request = arguments.bridge.bridge().into_iter().fold(request, MapRequest::bridge);
         let bound = predicted(&params.map_plan(&request).map_err(Failure::input)?, count);
         return Ok(Plan { params, means: Means::Table, bound, level });
     };
@@ -346,11 +346,11 @@ fn compute(
     let Task { column, function, range, expected } = task;
     // Step 1: the keys of the engine.
     let bridge = arguments.bridge.bridge();
-    let tables = args::needs_on(arguments.engine.of_tables());
+    let tables = Needs::new().map_with([arguments.engine.of_tables()]);
     let needs = match plan.means {
         Means::Polynomial(_) => Needs::new().multiply(),
         Means::Series(_) => Needs::new().functional(),
-        Means::Table => tables.bridge(bridge),
+        Means::Table => bridge.into_iter().fold(tables, Needs::bridge),
         Means::Corrected(..) => tables.map_with([bellerophon::Engine::Corrected]),
     };
     let degree = plan.params.lookups().ok().map(|lookups| lookups.lwe_params().spec().ring_degree);
@@ -384,7 +384,7 @@ fn compute(
         .with("polynomial", polynomial)
         .with("order", order)
         .with("bits", arguments.bits)
-        .with("bridge", order.map(|_| bridge.name()))
+        .with("bridge", order.map(|_| bridge.map_or(AUTO, Bridge::name)))
         .with("degree", order.and(degree));
     Ok(column.named(facts))
 }
@@ -394,11 +394,11 @@ fn in_slots(
     session: &mut Session,
     task: &Task,
     plan: &Plan,
-    tables: LutEngine,
+    tables: bellerophon::Engine,
 ) -> Result<Vec<f64>, Failure> {
     let Task { column, function, range: [lo, hi], .. } = task;
     let vectors: Vec<&[f64]> = column.values.chunks(session.params.slots()).collect();
-    let table = MapRequest::new(|v| function.value(v)).over(*lo..=*hi).engines([tables.into()]);
+    let table = MapRequest::new(|v| function.value(v)).over(*lo..=*hi).engines([tables]);
     let table = match plan.means {
         Means::Corrected(bits, _) => table.typical(Accuracy::bits(bits)),
         _ => table,

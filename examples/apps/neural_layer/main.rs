@@ -139,7 +139,7 @@ fn compute(
         server.assume_range(&product, -REACH..=REACH)
     })?;
     let relu = MapRequest::new(|v| v.max(0.0)).over(-REACH..=REACH);
-    let relu = relu.engines([arguments.tables.engine.into()]);
+    let relu = relu.engines([arguments.tables.engine]);
     let h = session.follow(|server| server.map_with(&v, &relu))?;
     let y = session.serve(SECOND, |server| second.apply(server, &h))?;
 

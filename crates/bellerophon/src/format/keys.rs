@@ -11,7 +11,7 @@ use std::{
 };
 
 use bellerophon_ckks as ckks;
-use bellerophon_lookup::{BridgePath, LinearKeys, RingBridgeKeys, SeededRepackKey, TableKeys};
+use bellerophon_lookup::{Bridge, LinearKeys, RingBridgeKeys, SeededRepackKey, TableKeys};
 use bellerophon_lwe::{
     self as lwe, BlindRotationKey, LookupKeys, RotationPart, SeededBlindRotationKey,
 };
@@ -432,12 +432,12 @@ impl<'r, R: Read> Receiver<'r, R> {
         let lookups = params.lookups()?;
         let bridge =
             lookups.ring().ok_or_else(|| disorder("the parameters have no ring bridge"))?;
-        self.object(bridge, lookups.key_bytes(lookups.lwe_params(), [BridgePath::Ring]))
+        self.object(bridge, lookups.key_bytes(lookups.lwe_params(), [Bridge::Ring]))
     }
 
     fn linear_bridge(&mut self, params: &Params) -> Result<LinearKeys> {
         let lookups = params.lookups()?;
-        let most = lookups.key_bytes(lookups.lwe_params(), [BridgePath::Linear]);
+        let most = lookups.key_bytes(lookups.lwe_params(), [Bridge::Linear]);
         let down: lwe::SeededKeySwitchKey = self.object(lookups.lwe_params(), most)?;
         let up: SeededRepackKey = self.object(params.ckks(), most)?;
         LinearKeys::new(lookups, &down, &up)

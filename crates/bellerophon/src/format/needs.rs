@@ -3,7 +3,7 @@
 //! The bytes do not choose assumptions: what was read has the word of the client for none.
 
 use bellerophon_ckks::{KeyLevels, wire::KeyLevelsForm};
-use bellerophon_lookup::{Bridge, LutEngine};
+use bellerophon_lookup::{Bridge, Engine};
 use bellerophon_ring::wire::{List, Wire};
 use bellerophon_ring::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -16,15 +16,21 @@ use crate::{error, keys};
 /// The largest number of rotations, and of tables.
 const MOST: usize = 4096;
 
+/// The bridges, numbered from 1.
+const BRIDGES: [Bridge; 2] = [Bridge::Ring, Bridge::Linear];
+
+/// The engines of blind rotation, numbered from 1; 0 stands for none.
+const ENGINES: [Engine; 2] = [Engine::Rgsw, Engine::Ntru];
+
 /// The wire form of [`Needs`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct NeedsForm {
     multiply: bool,
     conjugate: bool,
     lookups: bool,
-    bridges: List<Bridge, 3>,
+    bridges: List<u32, 3>,
     corrected: bool,
-    engine: LutEngine,
+    engine: u32,
     bootstrap: bool,
     functional: bool,
     rotate_any: bool,
@@ -50,9 +56,9 @@ impl Wire for Needs {
             multiply: self.multiply,
             conjugate: self.conjugate,
             lookups: self.lookups,
-            bridges: List(self.bridges.iter().copied().collect()),
+            bridges: List(self.bridges.iter().map(|bridge| number(&BRIDGES, bridge)).collect()),
             corrected: self.corrected,
-            engine: self.engine,
+            engine: self.engine.map_or(0, |engine| number(&ENGINES, &engine)),
             bootstrap: self.bootstrap,
             functional: self.functional,
             rotate_any: self.rotate_any,
@@ -77,9 +83,15 @@ impl Wire for Needs {
             multiply: form.multiply,
             conjugate: form.conjugate,
             lookups: form.lookups,
-            bridges: bridges.into_iter().collect(),
+            bridges: bridges
+                .into_iter()
+                .map(|found| numbered(&BRIDGES, found))
+                .collect::<Result<_>>()?,
             corrected: form.corrected,
-            engine: form.engine,
+            engine: match form.engine {
+                0 => None,
+                found => Some(numbered(&ENGINES, found)?),
+            },
             bootstrap: form.bootstrap,
             functional: form.functional,
             rotate_any: form.rotate_any,
@@ -97,4 +109,15 @@ impl Wire for Needs {
         keys::key_spec(params, &needs)?;
         Ok(needs)
     }
+}
+
+/// The number of an item in bytes.
+fn number<T: PartialEq>(items: &[T], item: &T) -> u32 {
+    1 + items.iter().position(|other| other == item).expect("every item is listed") as u32
+}
+
+/// The item of a number in bytes.
+fn numbered<T: Copy>(items: &[T], number: u32) -> Result<T> {
+    let item = (number as usize).checked_sub(1).and_then(|place| items.get(place).copied());
+    item.ok_or_else(|| error::malformed(Needs::NAME, format!("unknown number {number}")))
 }

@@ -1,7 +1,7 @@
 //! Every way in which bytes of one object can be wrong, on one of each type.
 
 use bellerophon_ckks::{Ciphertext, KeyLevels};
-use bellerophon_lookup::{Bridge, planner::Engine};
+use bellerophon_lookup::{Bridge, Engine};
 use bellerophon_mlwe::Security;
 use bellerophon_ring::ErrorKind;
 use proptest::prelude::*;

@@ -66,7 +66,7 @@ impl<'a> Corrections<'a> {
         level: usize,
     ) -> Result<Self> {
         // Corrected tables take the ring bridge: the linear one adds too much noise.
-        let map = Map::new(lookups, lwe_params, lookups.path(Bridge::Ring)?, domain)?;
+        let map = Map::new(lookups, lwe_params, lookups.bridge(Some(Bridge::Ring))?, domain)?;
         let range = range_within(carried, domain)?;
         let known = Known::of_level(lookups, &map, level)?;
         Ok(Self { lookups, map, range, known })

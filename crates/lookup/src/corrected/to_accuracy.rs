@@ -89,7 +89,7 @@ impl<'a> LookupEvaluator<'a> {
         let Some(planned) = planned else {
             // A plain table: the plan is for the ring bridge.
             let domain = map.domain().clone();
-            let over_ring = Self { bridge: Bridge::Ring, ..*self };
+            let over_ring = Self { bridge: Some(Bridge::Ring), ..*self };
             return over_ring.map(x, domain, &|x| f.value(x), None);
         };
         let order = plan.order();

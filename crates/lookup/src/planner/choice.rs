@@ -3,14 +3,13 @@
 use bellerophon_ring::{Result, decimal};
 
 use super::{
-    engine::Engine,
     goal::Goal,
     plan::{EXCLUDED, EngineRow, FasterEngine, MapPlan, Prediction},
     predict::Planner,
     prepared::Prepared,
     subject::PlanSubject,
 };
-use crate::engine::LutEngine;
+use crate::engine::Engine;
 
 /// Why a corrected table is refused where a plain one serves whatever its error.
 const SLOWER: &str = "no accuracy is requested, and a plain table is faster";
@@ -102,7 +101,7 @@ impl<P: PlanSubject> Planner<'_, P> {
     fn plain_tables(&self) -> Result<Vec<Candidate>> {
         let mut engines = vec![self.table_engine()?];
         if self.server.is_none() && self.request.allows(Engine::Ntru) {
-            engines.push(LutEngine::Ntru);
+            engines.push(Engine::Ntru);
         }
         let (mut tables, mut missing) = (vec![], None);
         let any = self.request.engines.is_none();

@@ -5,7 +5,7 @@ use bellerophon_lwe as lwe;
 use bellerophon_ring::Result;
 use serde::{Deserialize, Serialize};
 
-use crate::{engine::LutEngine, error};
+use crate::{engine::Engine, error};
 
 /// The prices of counted work, in seconds on one thread, and its scaling with threads.
 ///
@@ -84,8 +84,8 @@ impl CostModel {
         threads: usize,
     ) -> f64 {
         // Each value takes the transforms of a blind rotation, and the key words of the key switch.
-        let step = match LutEngine::of(tables) {
-            LutEngine::Ntru => self.ntru_step,
+        let step = match Engine::of(tables) {
+            Engine::Ntru => self.ntru_step,
             _ => self.rgsw_step,
         };
         let rotation = Self::steps(tables) * step;

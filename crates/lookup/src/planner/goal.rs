@@ -2,7 +2,8 @@
 
 use std::{collections::BTreeSet, ops::RangeInclusive};
 
-use super::{engine::Engine, function::MapFunction};
+use super::function::MapFunction;
+use crate::engine::Engine;
 
 /// `log2` of the probability, for each cause of errors, that some value of the vector exceeds its
 /// predicted bound.

@@ -8,7 +8,7 @@ use bellerophon_ring::Result;
 
 use super::{cost_model::CostModel, goal::LOG2_FAILURE, request::MapRequest};
 use crate::{
-    bridge_choice::BridgePath, error_distribution::Grid, map::Map, params::LutParams,
+    bridge_choice::Bridge, error_distribution::Grid, map::Map, params::LutParams,
     ring_bridge::reduction::Reduction,
 };
 
@@ -16,7 +16,7 @@ use crate::{
 pub(crate) struct Tables<'a> {
     pub(crate) lookups: &'a LutParams,
     pub(crate) lwe_params: &'a lwe::Params,
-    pub(crate) path: BridgePath,
+    pub(crate) bridge: Bridge,
 }
 
 impl Tables<'_> {
@@ -54,7 +54,7 @@ impl Tables<'_> {
         order: usize,
         threads: usize,
     ) -> Result<f64> {
-        let Self { lookups, lwe_params, path } = self;
+        let Self { lookups, lwe_params, bridge } = self;
         let slots = lookups.slots();
         let level = lookups.level_after();
         let tables = if order == 0 { 1 } else { order + 2 };
@@ -63,14 +63,14 @@ impl Tables<'_> {
         // Step 2: blind rotations. One per value serves all tables on RGSW; NTRU takes one per
         // table.
         let rotations = if lwe_params.one_rotation_for_several() { 1 } else { tables };
-        let source = match path {
-            BridgePath::Ring => lwe_params.spec().ring_degree,
-            BridgePath::Linear => slots.lattice().spec().degree + lwe_params.spec().ring_degree,
+        let source = match bridge {
+            Bridge::Ring => lwe_params.spec().ring_degree,
+            Bridge::Linear => slots.lattice().spec().degree + lwe_params.spec().ring_degree,
         };
         let mut seconds = model.rotations(lwe_params, source, count * rotations, threads);
         // Step 3: ring packing and reduction.
-        match (path, lookups.ring()) {
-            (BridgePath::Ring, Some(ring)) => {
+        match (bridge, lookups.ring()) {
+            (Bridge::Ring, Some(ring)) => {
                 let period = count.next_power_of_two() * tables.next_power_of_two();
                 let packed = ring.packing_work(count * tables);
                 seconds += model.vectors(&packed, threads);
@@ -173,9 +173,9 @@ mod tests {
     #[test]
     fn constants_have_the_error_of_the_worst_multiple() {
         let lookups = &testing::toy();
-        let (lwe_params, path) = (lookups.lwe_params(), BridgePath::Ring);
-        let map = Map::new(lookups, lwe_params, path, &(-1.0..=1.0)).unwrap();
-        let tables = Tables { lookups, lwe_params, path };
+        let (lwe_params, bridge) = (lookups.lwe_params(), Bridge::Ring);
+        let map = Map::new(lookups, lwe_params, bridge, &(-1.0..=1.0)).unwrap();
+        let tables = Tables { lookups, lwe_params, bridge };
         let constant = MapRequest::of(MapFunction::lipschitz("1", 1.0, |_| 1.0));
         let simulator = Simulator::new(lookups.slots());
         let (count, level) = (1024, lookups.slots().max_level());
@@ -194,9 +194,9 @@ mod tests {
     #[test]
     fn stated_ranges_have_the_errors_of_the_worst_slot() {
         let lookups = &testing::toy();
-        let (lwe_params, path) = (lookups.lwe_params(), BridgePath::Ring);
-        let map = Map::new(lookups, lwe_params, path, &(-1.0..=1.0)).unwrap();
-        let tables = Tables { lookups, lwe_params, path };
+        let (lwe_params, bridge) = (lookups.lwe_params(), Bridge::Ring);
+        let map = Map::new(lookups, lwe_params, bridge, &(-1.0..=1.0)).unwrap();
+        let tables = Tables { lookups, lwe_params, bridge };
         let identity = MapRequest::of(MapFunction::lipschitz("x", 1.0, |x| x));
         let simulator = Simulator::new(lookups.slots());
         let unit = Interval::real(-1.0, 1.0).unwrap();

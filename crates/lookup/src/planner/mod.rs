@@ -3,7 +3,6 @@
 //!
 //! | item | contents |
 //! | --- | --- |
-//! | [`Engine`] | a method to apply a function to every value of a vector |
 //! | [`MapFunction`], [`Accuracy`], [`MapRequest`] | the function and its requirements |
 //! | [`MapPlan`] | the predicted cost and error of every engine, and the chosen engine |
 //! | [`CostModel`] | the prices of counted work: a deterministic default, or calibrated |
@@ -20,7 +19,6 @@
 mod calibrate;
 mod choice;
 mod cost_model;
-mod engine;
 mod function;
 mod goal;
 mod look_up;
@@ -37,7 +35,6 @@ mod vector;
 
 pub use bellerophon_circuits::approx::Accuracy;
 pub use cost_model::CostModel;
-pub use engine::Engine;
 pub use function::MapFunction;
 pub use plan::{EngineRow, FasterEngine, MapPlan, Prediction, PriceOrigin};
 pub use predict::Planner;

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 #[cfg(doc)]
 use super::{cost_model::CostModel, request::MapRequest};
-use super::{engine::Engine, goal, prepared::Ready};
-use crate::error_distribution::ErrorDistribution;
+use super::{goal, prepared::Ready};
+use crate::{engine::Engine, error_distribution::ErrorDistribution};
 
 /// Why an engine that the request does not allow is refused: another one, and NTRU.
 pub(super) const EXCLUDED: [&str; 2] =

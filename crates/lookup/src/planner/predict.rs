@@ -15,7 +15,6 @@ use bellerophon_ring::Result;
 
 use super::{
     cost_model::CostModel,
-    engine::Engine,
     goal::Goal,
     look_up::Tables,
     plan::{MapPlan, Prediction, PriceOrigin},
@@ -31,7 +30,7 @@ use crate::{
         to_accuracy::KEYS as KEYS_OF_CORRECTIONS,
     },
     domain::{carried_domain, center, check_domain, range_within},
-    engine::LutEngine,
+    engine::Engine,
     error,
     evaluator::LookupEvaluator,
     local_poly::Smooth,
@@ -215,8 +214,7 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
                     Simulator::new(self.params.slots()).with_functional(bootstrapper)?;
                 self.vector(goal, engine, program, simulator)
             }
-            Engine::Rgsw => Ok((self.table(LutEngine::Rgsw)?.1, Prepared::Table)),
-            Engine::Ntru => Ok((self.table(LutEngine::Ntru)?.1, Prepared::Table)),
+            Engine::Rgsw | Engine::Ntru => Ok((self.table(engine)?.1, Prepared::Table)),
             Engine::Corrected => self.corrected(goal),
         }
     }
@@ -308,21 +306,21 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
     }
 
     /// The tables on an engine, from the keys of the server or from the parameters.
-    pub(super) fn tables(&self, engine: LutEngine) -> Result<Tables<'a>> {
+    pub(super) fn tables(&self, engine: Engine) -> Result<Tables<'a>> {
         let lookups = self.params.lookups()?;
         // With a server, the engine and the bridge of its keys.
-        let (lwe_params, path) = match self.server {
-            None => (lookups.on(engine)?, lookups.path(self.request.bridge)?),
+        let (lwe_params, bridge) = match self.server {
+            None => (lookups.on(engine)?, lookups.bridge(self.request.bridge)?),
             Some(server) => {
                 let server = server.with_lookups()?;
                 let tables = server.table_keys()?;
-                if LutEngine::of(&tables.lwe_params) != engine {
+                if Engine::of(&tables.lwe_params) != engine {
                     return Err(error::missing_keys("map_with"));
                 }
                 (&tables.lwe_params, server.crossing(self.operand.meta.len)?.0)
             }
         };
-        Ok(Tables { lookups, lwe_params, path })
+        Ok(Tables { lookups, lwe_params, bridge })
     }
 
     /// Refuses an operand at a level that programs do not have, or too low for tables.
@@ -376,19 +374,20 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
         })
     }
 
-    /// The tables of corrected look-ups, from the keys of the server or from the parameters.
-    pub(super) fn corrected_tables(&self, engine: LutEngine) -> Result<Tables<'a>> {
+    /// The tables of corrected look-ups, from the keys of the server or from the parameters, with
+    /// the blind rotation of an engine.
+    pub(super) fn corrected_tables(&self, engine: Engine) -> Result<Tables<'a>> {
         let lookups = self.params.lookups()?;
         self.request.check_corrected()?;
         self.levels_for_tables()?;
         let lwe_params = match self.server {
-            None => lookups.corrected_on(engine)?,
+            None => lookups.corrected(engine)?,
             Some(server) => &server.with_lookups()?.table_keys()?.lwe_params,
         };
         if !lookups.corrects(lwe_params) {
             return Err(error::missing_keys(KEYS_OF_CORRECTIONS));
         }
-        Ok(Tables { lookups, lwe_params, path: lookups.path(Bridge::Ring)? })
+        Ok(Tables { lookups, lwe_params, bridge: lookups.bridge(Some(Bridge::Ring))? })
     }
 
     /// The corrections of the operand by given tables.
@@ -414,9 +413,9 @@ impl<'a, P: PlanSubject> Planner<'a, P> {
     /// of the best order.
     fn corrected(&self, goal: &Goal) -> Result<(Prediction, Prepared)> {
         // Step 1: the tables, and the keys that they need.
-        let tables = self.corrected_tables(LutEngine::Rgsw)?;
-        let engine = LutEngine::of(tables.lwe_params);
-        if engine == LutEngine::Ntru && !goal.engines.contains(&Engine::Ntru) {
+        let tables = self.corrected_tables(Engine::Rgsw)?;
+        let engine = Engine::of(tables.lwe_params);
+        if engine == Engine::Ntru && !goal.engines.contains(&Engine::Ntru) {
             return Err(error::missing_keys("map_with"));
         }
         let function = &goal.function;

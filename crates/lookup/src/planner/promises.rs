@@ -12,7 +12,7 @@ use bellerophon_ring::ErrorKind;
 use bellerophon_ring::{Error, Result};
 
 use super::subject::PlanSubject;
-use crate::{bridge_choice::Bridge, engine::LutEngine, error};
+use crate::{bridge_choice::Bridge, engine::Engine, error};
 
 /// `log2` of the probability that the error of a vector exceeds its bound.
 const LOG2_FAILURE: f64 = -20.0;
@@ -130,11 +130,11 @@ fn tables<P: PlanSubject>(params: &P) -> Result<()> {
 /// A look-up on the domain `[-1, 1]` with every bridge.
 fn look_ups<P: PlanSubject>(params: &P) -> Result<()> {
     let Ok(lookups) = params.lookups() else { return Ok(()) };
-    let lwe_params = lookups.on(LutEngine::Auto)?;
+    let lwe_params = lookups.on(Engine::Rgsw)?;
     for bridge in [Bridge::Ring, Bridge::Linear] {
         // A set without this bridge promises nothing about it.
-        let Ok(path) = lookups.path(bridge) else { continue };
-        lookups.check_covers(lwe_params, path, &(-1.0..=1.0)).map_err(|error| {
+        let Ok(bridge) = lookups.bridge(Some(bridge)) else { continue };
+        lookups.check_covers(lwe_params, bridge, &(-1.0..=1.0)).map_err(|error| {
             refuse(format!(
                 "no look-up with the {} bridge covers the domain [-1, 1] ({error}): take a larger \
                  lowest prime, or larger tables",

@@ -9,10 +9,9 @@ use bellerophon_ckks::noise_flooding::{Flooding, NoiseBound};
 use bellerophon_ring::Result;
 
 use super::{
-    cost_model::CostModel, engine::Engine, function::MapFunction, goal::Goal, plan::MapPlan,
-    prepared::Ready,
+    cost_model::CostModel, function::MapFunction, goal::Goal, plan::MapPlan, prepared::Ready,
 };
-use crate::{bridge_choice::Bridge, error};
+use crate::{bridge_choice::Bridge, engine::Engine, error};
 
 /// Bits, relative to the spread of the function, that engines without tables must reach where no
 /// accuracy is stated.
@@ -55,7 +54,7 @@ pub struct MapRequest<'f> {
     pub(crate) accuracy: Wanted,
     /// None if the request names no engine.
     pub(crate) engines: Option<BTreeSet<Engine>>,
-    pub(crate) bridge: Bridge,
+    pub(crate) bridge: Option<Bridge>,
     pub(crate) count: Option<usize>,
     pub(crate) level: Option<usize>,
     pub(crate) leaving: usize,
@@ -119,7 +118,7 @@ impl<'f> MapRequest<'f> {
             domain: None,
             accuracy: Wanted::Any,
             engines: None,
-            bridge: Bridge::Auto,
+            bridge: None,
             count: None,
             level: None,
             leaving: 0,
@@ -201,7 +200,7 @@ impl<'f> MapRequest<'f> {
     /// number of values, among those whose keys are present.
     #[must_use]
     pub fn bridge(self, bridge: Bridge) -> Self {
-        Self { bridge, ..self }
+        Self { bridge: Some(bridge), ..self }
     }
 
     /// Sets the number of values for a plan without a vector; the default is the number of slots.
@@ -307,7 +306,7 @@ impl<'f> MapRequest<'f> {
     /// Refuses requirements that several functions at once do not take.
     pub(crate) fn check_many(&self) -> Result<()> {
         let plain = self.accuracy == Wanted::Any && self.flooding.is_none();
-        let bridge = self.bridge != Bridge::Linear;
+        let bridge = self.bridge != Some(Bridge::Linear);
         let any_engine = self.engines.is_none() && self.derivatives.is_empty();
         if plain && bridge && any_engine {
             return Ok(());
@@ -334,7 +333,7 @@ impl<'f> MapRequest<'f> {
     /// Refuses corrected look-ups over the linear bridge, which adds too much noise.
     pub(crate) fn check_corrected(&self) -> Result<()> {
         match self.bridge {
-            Bridge::Linear => refused(
+            Some(Bridge::Linear) => refused(
                 "corrected look-ups take the ring bridge: leave out `MapRequest::bridge`, or \
                  `MapRequest::typical`",
             ),

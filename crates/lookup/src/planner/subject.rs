@@ -6,8 +6,9 @@ use bellerophon_circuits::{bootstrap::Bootstrapper, fbt::FunctionalBootstrapper}
 use bellerophon_ckks as ckks;
 use bellerophon_ring::Result;
 
-use super::engine::Engine;
-use crate::{bridge_choice::Bridge, error, evaluator::LookupEvaluator, params::LutParams};
+use crate::{
+    bridge_choice::Bridge, engine::Engine, error, evaluator::LookupEvaluator, params::LutParams,
+};
 
 /// A parameter set for which maps are planned.
 pub trait PlanSubject {
@@ -27,7 +28,7 @@ pub trait PlanSubject {
     fn functional(&self) -> Result<&Arc<FunctionalBootstrapper>>;
 
     /// Bytes of the keys of an engine in their wire form, with a given bridge for tables.
-    fn key_bytes(&self, engine: Engine, bridge: Bridge) -> Result<usize>;
+    fn key_bytes(&self, engine: Engine, bridge: Option<Bridge>) -> Result<usize>;
 }
 
 /// A server with its keys, for which maps are planned, and which evaluates them.

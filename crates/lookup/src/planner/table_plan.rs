@@ -3,7 +3,6 @@
 use bellerophon_ring::Result;
 
 use super::{
-    engine::Engine,
     look_up::Tables,
     plan::{EngineRow, MapPlan, Prediction},
     predict::Planner,
@@ -12,7 +11,7 @@ use super::{
     subject::PlanSubject,
 };
 use crate::{
-    domain::center, engine::LutEngine, error, flooding::deviation as flooding_deviation,
+    domain::center, engine::Engine, error, flooding::deviation as flooding_deviation,
     local_poly::Smooth, map::Map,
 };
 
@@ -36,9 +35,9 @@ impl<P: PlanSubject> Planner<'_, P> {
         let (plan, _) = corrections.to_accuracy(&smooth, accuracy)?;
         // Step 2: its error, and that of the operand.
         let error = plan.accuracy().worst_abs() + self.own_error(&corrections, inside)?;
-        let of = match LutEngine::of(tables.lwe_params) {
-            LutEngine::Ntru => Engine::Ntru,
-            _ => Engine::Corrected,
+        let of = match Engine::of(tables.lwe_params) {
+            Engine::Rgsw => Engine::Corrected,
+            ntru => ntru,
         };
         let prediction = self.prediction(&tables, of, error, Some(&plan))?;
         let log2_error = accuracy.error()?.log2();
@@ -54,11 +53,11 @@ impl<P: PlanSubject> Planner<'_, P> {
 
     /// The prediction of a plain table, whose index is off by more if its values are flooded, with
     /// the distribution of its error.
-    pub(super) fn table(&self, on: LutEngine) -> Result<(Engine, Prediction)> {
+    pub(super) fn table(&self, on: Engine) -> Result<(Engine, Prediction)> {
         // Step 1: the layout of the domain in the table.
         let tables = self.tables(on)?;
         self.levels_for_tables()?;
-        let Tables { lookups, lwe_params, path } = tables;
+        let Tables { lookups, lwe_params, bridge } = tables;
         let deviation = match &self.request.flooding {
             None => None,
             Some((bound, terms)) => {
@@ -66,11 +65,11 @@ impl<P: PlanSubject> Planner<'_, P> {
                 Some(flooding_deviation(terms, bound, s2c, center(&self.domain))?)
             }
         };
-        let map = Map::planned(lookups, lwe_params, path, &self.domain, deviation)?;
+        let map = Map::planned(lookups, lwe_params, bridge, &self.domain, deviation)?;
         // Step 2: the error: the change of the function within the index error.
         let accuracy = map.accuracy(&self.values, |x| self.inside(x))?;
         let error = tables.error(&map, self.request, &self.values, &self.shifted()?)?;
-        let of = Engine::from(LutEngine::of(lwe_params));
+        let of = Engine::of(lwe_params);
         let prediction = self.prediction(&tables, of, error, None)?;
         Ok((of, Prediction { accuracy: Some(accuracy), ..prediction }))
     }
@@ -83,15 +82,15 @@ impl<P: PlanSubject> Planner<'_, P> {
 
     /// The engine of the tables: that of the keys of a server, if the request allows it, or else
     /// the one that the request names.
-    pub(super) fn table_engine(&self) -> Result<LutEngine> {
+    pub(super) fn table_engine(&self) -> Result<Engine> {
         let rgsw = self.request.allows(Engine::Rgsw) || self.request.allows(Engine::Corrected);
         let Some(server) = self.server else {
-            return Ok(if rgsw { LutEngine::Auto } else { LutEngine::Ntru });
+            return Ok(if rgsw { Engine::Rgsw } else { Engine::Ntru });
         };
         self.params.lookups()?;
-        let found = LutEngine::of(&server.with_lookups()?.table_keys()?.lwe_params);
+        let found = Engine::of(&server.with_lookups()?.table_keys()?.lwe_params);
         let allowed = match found {
-            LutEngine::Ntru => self.request.allows(Engine::Ntru),
+            Engine::Ntru => self.request.allows(Engine::Ntru),
             _ => rgsw,
         };
         // Who made keys of NTRU has named it, unless the request names others.

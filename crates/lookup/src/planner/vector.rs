@@ -265,7 +265,7 @@ mod tests {
     use bellerophon_ckks::simulator::Simulator;
 
     use super::*;
-    use crate::{planner::engine::Engine, testing};
+    use crate::{engine::Engine, testing};
 
     /// A stated range includes the errors of the worst slots of a bootstrapped vector, and the
     /// results of programs have them all the same.

@@ -3,7 +3,7 @@
 use std::{fs, io::Read, path::PathBuf};
 
 use bellerophon_ckks::{Ciphertext, CkksOps, Published, SeededCiphertext};
-use bellerophon_lookup::{Bridge, planner::Engine};
+use bellerophon_lookup::{Bridge, Engine};
 use bellerophon_mlwe::Security;
 use bellerophon_ring::ErrorKind;
 
