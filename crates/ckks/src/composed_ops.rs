@@ -90,7 +90,7 @@ pub trait ComposedOps: CkksOps {
         self.composed("replicate_slot", || {
             let CiphertextMeta { len, bounds, .. } = self.metadata(x).meta;
             if slot >= len {
-                return Err(error::position(slot, len));
+                return Err(error::position("values", slot, len));
             }
             let all = self.sum_slots(&self.mask_slots(x, &[slot])?)?;
             // One term is a value of `x`, the others are zeros.
@@ -110,7 +110,7 @@ pub trait ComposedOps: CkksOps {
     fn mask_slots(&self, x: &Self::Ciphertext, slots: &[usize]) -> Result<Self::Ciphertext> {
         let most = self.metadata(x).meta.slots;
         self.composed("mask_slots", || match slots.iter().find(|&&slot| slot >= most) {
-            Some(&found) => Err(error::slot_out_of_range(found, most)),
+            Some(&found) => Err(error::position("slots", found, most)),
             None => masked(self, x, slots.iter().map(|&slot| slot..slot + 1)),
         })
     }

@@ -72,6 +72,12 @@ impl Interval {
         self.hi
     }
 
+    /// The ends, as messages print them.
+    pub fn in_words(&self) -> String {
+        let complex = if self.complex { " (complex)" } else { "" };
+        format!("[{:?}, {:?}]{complex}", self.lo, self.hi)
+    }
+
     /// Whether all values are real.
     pub fn is_real(&self) -> bool {
         !self.complex
@@ -233,9 +239,7 @@ pub fn check_domain(bounds: &Bounds, lo: f64, hi: f64) -> Result<()> {
     let domain = Interval::real(lo - slack, hi + slack)?;
     for (what, range) in [("values", &bounds.values), ("padding", &bounds.padding)] {
         if !domain.contains(range) {
-            let complex = !range.is_real();
-            let (found_lo, found_hi) = (range.lo(), range.hi());
-            return Err(error::outside_domain(what, found_lo, found_hi, complex, lo, hi));
+            return Err(error::outside_domain(what, range.in_words(), lo, hi));
         }
     }
     Ok(())

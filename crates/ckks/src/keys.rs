@@ -388,11 +388,7 @@ impl EvaluationKeys {
         let limbs = keys.down().key().shape().limbs;
         let exponents = RankHoistedKeys::exponents(self.params.lattice().spec().degree);
         if !exponents.into_iter().all(|exponent| keys.galois().covers(exponent, limbs)) {
-            let level = self.params.level_at(limbs);
-            return Err(error::missing_key(
-                "complete set of power-of-two rotation keys",
-                Some(level),
-            ));
+            return Err(error::missing_key("complete set of power-of-two rotation keys", true));
         }
         if self.hoisted.as_ref().is_none_or(|present| present.down().key().shape().limbs < limbs) {
             self.hoisted = Some(keys);
@@ -455,19 +451,17 @@ impl EvaluationKeys {
     /// The relinearization keys for products of `limbs` limbs.
     pub fn relinearization(&self, limbs: usize) -> Result<&RelinKeys> {
         // A key serves its own level and all levels below.
-        let level = self.params.level_at(limbs);
         self.relinearization
             .as_deref()
             .filter(|key| key.cross().shape().limbs >= limbs)
-            .ok_or_else(|| error::missing_key("relinearization key", Some(level)))
+            .ok_or_else(|| error::missing_key("relinearization key", true))
     }
 
     /// The key of the conjugation.
     pub fn conjugation(&self, limbs: usize) -> Result<Arc<GaloisKey>> {
         let exponent = self.params.conjugation_exponent();
         if !self.galois.covers(exponent, limbs) {
-            let level = Some(self.params.level_at(limbs));
-            return Err(error::missing_key("conjugation key", level));
+            return Err(error::missing_key("conjugation key", true));
         }
         self.galois.get(exponent)
     }

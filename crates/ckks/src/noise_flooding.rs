@@ -136,14 +136,8 @@ impl NoiseBound {
             false => Interval::complex(domain.bound() + slack)?,
         };
         if !wider.contains(&range) {
-            return Err(error::outside_domain(
-                "slots of the ciphertext",
-                range.lo(),
-                range.hi(),
-                !range.is_real(),
-                domain.lo(),
-                domain.hi(),
-            ));
+            let (what, found) = ("slots of the ciphertext", range.in_words());
+            return Err(error::outside_domain(what, found, domain.lo(), domain.hi()));
         }
         Ok(())
     }

@@ -227,7 +227,7 @@ impl SimulatorExt for Simulator {
         modulus: usize,
         level: usize,
     ) -> Result<IntVec<SimCiphertext>> {
-        let missing = || error::missing_key("functional bootstrapping key", None);
+        let missing = || error::missing_key("functional bootstrapping key", false);
         let bootstrapper = self.attached::<Arc<FunctionalBootstrapper>>().ok_or_else(missing)?;
         // The scale of integers depends on their modulus and differs from the default scale.
         let scale = bootstrapper.integer_scale(modulus);

@@ -76,7 +76,7 @@ impl BootstrapKeys {
         // Step 3: the rank.
         if shape.from_rank != params.lattice().spec().rank {
             let key = "key of the sparse secret";
-            return Err(error::missing_key(key, None));
+            return Err(error::missing_key(key, false));
         }
         // Step 4: the rotations of S2C, no more and no less.
         raising.check_s2c(&s2c)?;

@@ -227,7 +227,7 @@ impl Fused for FunctionalBootstrap<'_> {
         plan: &Self::Plan,
     ) -> Result<Vec<mlwe::Ciphertext>> {
         let (bootstrapper, input) = (self.bootstrapper, self.input);
-        let missing = || error::missing_key("functional bootstrapping key", None);
+        let missing = || error::missing_key("functional bootstrapping key", false);
         let Functional { keys, begun, .. } = e.attached().ok_or_else(missing)?;
         let meta = plan.as_ref().expect("an evaluator computes averages");
         begun.fetch_add(self.functions.len() as u64, Ordering::Relaxed);
@@ -288,7 +288,7 @@ pub(crate) fn functions<A: Vectors>(
 /// The functional bootstrapper of an evaluator or a simulator.
 pub(crate) fn attached<A: Vectors>(a: &A) -> Result<&FunctionalBootstrapper> {
     let bootstrapper = a.attached::<Arc<FunctionalBootstrapper>>();
-    let missing = || error::missing_key("functional bootstrapping key", None);
+    let missing = || error::missing_key("functional bootstrapping key", false);
     bootstrapper.map(|bootstrapper| &**bootstrapper).ok_or_else(missing)
 }
 

@@ -176,14 +176,8 @@ impl PeriodicFunction {
             Input::Reals { domain, .. } => {
                 let slack = 1e-9 * (domain.hi() - domain.lo());
                 if !domain.widened(slack).contains(range) || !within(self.gap()) {
-                    return Err(error::outside_domain(
-                        "values",
-                        range.lo() - worst,
-                        range.hi() + worst,
-                        !range.is_real(),
-                        domain.lo(),
-                        domain.hi(),
-                    ));
+                    let found = range.widened(worst).in_words();
+                    return Err(error::outside_domain("values", found, domain.lo(), domain.hi()));
                 }
             }
         }

@@ -329,7 +329,7 @@ fn bad_constants_and_counts_are_refused() {
         assert_eq!(refusal(&refused).message(), error::slot_range(start, end, slots).message());
     }
     let refused = eval.mask_slots(&x, &[0, usize::MAX]);
-    assert_eq!(refusal(&refused).message(), error::slot_out_of_range(usize::MAX, slots).message());
+    assert_eq!(refusal(&refused).message(), error::position("slots", usize::MAX, slots).message());
     for refused in [eval.inner_sum(&x, 0, 1), eval.replicate(&x, 5, 1)] {
         let text = refused.unwrap_err().to_string();
         assert!(text.contains("to add up: need 1 to 4"), "{text}");

@@ -341,7 +341,7 @@ fn clearing_padding_takes_a_level_only_where_needed() {
     assert_eq!(simulator.inner_sum(&moved, 2, 1).unwrap().reals(), [5.0, 7.0, 4.0]);
     // Padding is no value.
     let outside = simulator.replicate_slot(&moved, 3).unwrap_err();
-    assert_eq!(outside.message(), error::position(3, 3).message());
+    assert_eq!(outside.message(), error::position("values", 3, 3).message());
 }
 
 /// Everything of two operands, with a second one of another length.
