@@ -5,6 +5,7 @@ use std::any::Any;
 
 use bellerophon_ckks::{
     Ciphertext, CiphertextMeta, Metadata, Origins, Params,
+    ciphertext::Reading,
     hook::Span,
     vectors::{Fused, Statement, Vectors},
 };
@@ -41,16 +42,8 @@ impl Vectors for Evaluator {
         self.arithmetic.with_origins(x, origins)
     }
 
-    fn reinterpret_scale(&self, x: Ciphertext, factor: f64) -> Result<Ciphertext> {
-        Vectors::reinterpret_scale(&self.arithmetic, x, factor)
-    }
-
-    fn repeated(&self, x: Ciphertext, slots: usize) -> Result<Ciphertext> {
-        Vectors::repeated(&self.arithmetic, x, slots)
-    }
-
-    fn broadcast(&self, x: Ciphertext, len: usize) -> Result<Ciphertext> {
-        Vectors::broadcast(&self.arithmetic, x, len)
+    fn read_as(&self, x: Ciphertext, reading: Reading) -> Result<Ciphertext> {
+        self.arithmetic.read_as(x, reading)
     }
 
     fn rotates_by(&self, x: &Ciphertext, step: i64) -> bool {

@@ -137,6 +137,37 @@ impl CiphertextMeta {
     }
 }
 
+/// Another reading of a phase, exact and free.
+#[derive(Debug, Clone, Copy)]
+pub enum Reading {
+    /// The message times a positive constant, through the scale.
+    Multiplied(f64),
+    /// A vector of this number of slots that repeats its slots.
+    Repeated(usize),
+    /// A vector of this number of values that repeats its values.
+    Broadcast(usize),
+}
+
+impl Reading {
+    /// The operation that reads so.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Multiplied(_) => "reinterpret_scale",
+            Self::Repeated(_) => "repeated",
+            Self::Broadcast(_) => "broadcast",
+        }
+    }
+
+    /// The metadata of the reading, of at most `most` slots.
+    pub fn metadata(self, x: CiphertextMeta, most: usize) -> Result<CiphertextMeta> {
+        match self {
+            Self::Multiplied(factor) => x.reinterpret_scale(factor),
+            Self::Repeated(slots) => x.repeated(slots, most),
+            Self::Broadcast(len) => x.broadcast(len, most),
+        }
+    }
+}
+
 /// An encrypted vector of real or complex numbers.
 ///
 /// Decryption yields `phase / scale` in the slots.
@@ -318,23 +349,25 @@ impl Ciphertext {
         self.changed(meta)
     }
 
+    /// The same phase in another reading.
+    pub fn read_as(mut self, reading: Reading) -> Result<Self> {
+        let meta = reading.metadata(self.meta, self.inner.b().degree() / 2)?;
+        self.origins = self.origins.repeated(self.meta.slots, meta.slots);
+        Ok(self.changed(meta))
+    }
+
     /// Computes [`Vectors::reinterpret_scale`](crate::vectors::Vectors::reinterpret_scale).
     pub fn reinterpret_scale(self, factor: f64) -> Result<Self> {
-        let meta = self.meta.reinterpret_scale(factor)?;
-        Ok(self.changed(meta))
+        self.read_as(Reading::Multiplied(factor))
     }
 
     /// Computes [`Vectors::broadcast`](crate::vectors::Vectors::broadcast).
-    pub fn broadcast(mut self, len: usize) -> Result<Self> {
-        let meta = self.meta.broadcast(len, self.inner.b().degree() / 2)?;
-        self.origins = self.origins.repeated(self.meta.slots, meta.slots);
-        Ok(self.changed(meta))
+    pub fn broadcast(self, len: usize) -> Result<Self> {
+        self.read_as(Reading::Broadcast(len))
     }
 
     /// Computes [`Vectors::repeated`](crate::vectors::Vectors::repeated).
-    pub fn repeated(mut self, slots: usize) -> Result<Self> {
-        let meta = self.meta.repeated(slots, self.inner.b().degree() / 2)?;
-        self.origins = self.origins.repeated(self.meta.slots, meta.slots);
-        Ok(self.changed(meta))
+    pub fn repeated(self, slots: usize) -> Result<Self> {
+        self.read_as(Reading::Repeated(slots))
     }
 }

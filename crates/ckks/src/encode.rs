@@ -160,7 +160,7 @@ impl Encoder {
             // Check range, slots, scale and level. The metadata depends on the range, not on the
             // values.
             let level = self.params.check_limbs(limbs)?;
-            let metadata = self.params.rules().encoded((values, range), slots, scale, level)?;
+            let metadata = self.params.rules().encoded(values, range, slots, scale, level)?;
             let bounds = metadata.meta.bounds;
             let bound = bounds.values.bound() * scale;
             // Steps 1 to 3: integer coefficients of the slots.

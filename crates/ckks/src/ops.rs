@@ -2,17 +2,19 @@
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | `linear` | sums, negation, added constants, integers: no level |
-//! | `product` | products of vectors, squares, rescale, products with constants |
+//! | `sum` | sums of vectors |
+//! | `unary` | negation, constants, the rescale, levels and scales of one vector |
+//! | `product` | products of vectors, squares |
 //! | `plain` | sums and products with plain vectors |
 //! | `combination` | sums of products and multiples with one rescale |
 //! | `rotation` | rotations, sums of rotations, conjugation |
 
 mod combination;
-pub mod linear;
 pub mod plain;
 mod product;
 pub mod rotation;
+pub mod sum;
+mod unary;
 
 use std::ptr;
 
@@ -34,10 +36,11 @@ use crate::slot_value::SlotValue;
 use crate::vectors::Fused;
 use crate::vectors::{Statement, Vectors};
 use combination::MulAddMany;
-use linear::{AddMany, AddScalar, DropToLevel, MulI, MulInteger, Neg, Sum};
-use plain::{AddValues, DotValues, MulComplex, MulValues};
-use product::{MatchScale, MulScalar, Product, Rescale};
+use plain::{AddValues, DotValues, MulValues};
+use product::Product;
 use rotation::{Conjugate, Rotations, SumOfRotations};
+use sum::{AddMany, Sum};
+use unary::{MatchScale, Unary};
 
 /// Arithmetic on vectors of slots, by an [`Evaluator`] or by the
 /// [`Simulator`](crate::simulator::Simulator), which predicts the results of a program without
@@ -74,7 +77,7 @@ pub trait CkksOps: Vectors {
 
     /// `-x`.
     fn neg(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext> {
-        self.single(&Neg, &[x])
+        self.single(&Unary::Neg, &[x])
     }
 
     /// `x + v`, the values encoded at the ciphertext's own scale and level. Padding stays as it is.
@@ -88,7 +91,7 @@ pub trait CkksOps: Vectors {
 
     /// `x + c` in every slot. Takes no level.
     fn add_scalar(&self, x: &Self::Ciphertext, c: f64) -> Result<Self::Ciphertext> {
-        self.single(&AddScalar(c), &[x])
+        self.single(&Unary::AddScalar(c), &[x])
     }
 
     /// `x y` relinearized but not rescaled, at the product of the scales: for sums of products with
@@ -124,7 +127,7 @@ pub trait CkksOps: Vectors {
     ///
     /// The noise is one rounding, also for a level of several primes.
     fn rescale(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext> {
-        self.single(&Rescale, &[x])
+        self.single(&Unary::Rescale, &[x])
     }
 
     /// `x v`, the values encoded so that the scale stays, rescaled. Takes one level. Padding
@@ -134,7 +137,8 @@ pub trait CkksOps: Vectors {
         x: &Self::Ciphertext,
         values: &[T],
     ) -> Result<Self::Ciphertext> {
-        self.single(&MulValues { name: "mul_values", values, scale: None }, &[x])
+        let product = MulValues { name: "mul_values", values, constant: false, scale: None };
+        self.single(&product, &[x])
     }
 
     /// `x v` as [`mul_values`](Self::mul_values), with a result at the given scale.
@@ -144,7 +148,8 @@ pub trait CkksOps: Vectors {
         values: &[T],
         scale: f64,
     ) -> Result<Self::Ciphertext> {
-        self.single(&MulValues { name: "mul_values_to", values, scale: Some(scale) }, &[x])
+        let (name, scale) = ("mul_values_to", Some(scale));
+        self.single(&MulValues { name, values, constant: false, scale }, &[x])
     }
 
     /// `c x` for a real constant, rescaled; the scale stays. Takes one level.
@@ -152,22 +157,23 @@ pub trait CkksOps: Vectors {
     /// The constant is rounded to a multiple of one over the divisor of the level
     /// ([`Params::divisor`](crate::Params::divisor)).
     fn mul_scalar(&self, x: &Self::Ciphertext, c: f64) -> Result<Self::Ciphertext> {
-        self.single(&MulScalar(c), &[x])
+        self.single(&Unary::MulScalar(c), &[x])
     }
 
     /// Multiplies by a complex constant (see [`mul_values`](Self::mul_values)). Takes one level.
     fn mul_complex(&self, x: &Self::Ciphertext, c: Complex64) -> Result<Self::Ciphertext> {
-        self.single(&MulComplex(c), &[x])
+        let (name, values) = ("mul_complex", &[c]);
+        self.single(&MulValues { name, values, constant: true, scale: None }, &[x])
     }
 
     /// `k x` for an integer: exact, no level, the scale stays.
     fn mul_integer(&self, x: &Self::Ciphertext, k: i64) -> Result<Self::Ciphertext> {
-        self.single(&MulInteger(k), &[x])
+        self.single(&Unary::MulInteger(k), &[x])
     }
 
     /// `i x`: a multiplication by `X^{N/2}`, exact and without a level. The slots become complex.
     fn mul_i(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext> {
-        self.single(&MulI, &[x])
+        self.single(&Unary::MulI, &[x])
     }
 
     /// `sum_j x_j y_j + sum_i c_i z_i + constant` with one relinearization and one rescale, one
@@ -232,7 +238,7 @@ pub trait CkksOps: Vectors {
 
     /// Drops the ciphertext to `level`: the same message modulo fewer primes, without noise.
     fn drop_to_level(&self, x: &Self::Ciphertext, level: usize) -> Result<Self::Ciphertext> {
-        self.single(&DropToLevel(level), &[x])
+        self.single(&MatchScale { scale: None, level }, &[x])
     }
 
     /// The ciphertext at the given level and scale. If the scales differ, a product with a constant
@@ -247,7 +253,7 @@ pub trait CkksOps: Vectors {
         scale: f64,
         level: usize,
     ) -> Result<Self::Ciphertext> {
-        self.single(&MatchScale { scale, level }, &[x])
+        self.single(&MatchScale { scale: Some(scale), level }, &[x])
     }
 
     /// The sum of several rotations (to the left) of several ciphertexts: one decomposition for

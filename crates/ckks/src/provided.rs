@@ -62,7 +62,7 @@ impl Payload<ByProvider> for Ciphertext {
         check_scale(params, scale, level)?;
         // The encoding of the values, then public-key encryption, as the parameters predict them.
         let rules = params.rules();
-        let encoded = rules.encoding((len as usize, range), slots as usize, scale, level);
+        let encoded = rules.encoding(len as usize, range, slots as usize, scale, level);
         let meta = rules.encrypted_public(&encoded?).meta;
         Self::fresh(params, lattice, meta)
     }

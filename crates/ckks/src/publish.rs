@@ -279,7 +279,7 @@ fn stated(meta: CiphertextMeta, range: Interval, log2_noise: i32) -> Result<Ciph
     let all = if range.is_real() { Interval::real(-bound, bound)? } else { range };
     let padding = if meta.len < meta.slots { all } else { range };
     let bounds = Bounds { values: range, padding };
-    Ok(with_bounds(meta, bounds, (f64::from(log2_noise).exp2(), range.is_real())))
+    Ok(with_bounds(meta, bounds, f64::from(log2_noise).exp2(), range.is_real()))
 }
 
 /// The metadata with new bounds and a new standard deviation of a slot's error: that of one part if
@@ -287,7 +287,8 @@ fn stated(meta: CiphertextMeta, range: Interval, log2_noise: i32) -> Result<Ciph
 pub fn with_bounds(
     meta: CiphertextMeta,
     bounds: Bounds,
-    (deviation, of_part): (f64, bool),
+    deviation: f64,
+    of_part: bool,
 ) -> CiphertextMeta {
     // The inverse of `slot_std`: from the deviation of a slot to the variance of a coefficient.
     let unit = noise::slot_std(1.0, meta.slots, meta.scale, of_part);
@@ -398,9 +399,11 @@ impl Evaluator {
         &self,
         x: &Ciphertext,
         declaration: &Declaration,
-        slots: (f64, bool),
+        bound: f64,
+        of_part: bool,
     ) -> Result<(Ciphertext, i32)> {
-        let (at, route, log2_noise) = declaration.reached(self.params(), &x.metadata(), slots)?;
+        let (at, route, log2_noise) =
+            declaration.reached(self.params(), &x.metadata(), bound, of_part)?;
         let (lattice, _) = self.follow(x, &route)?.into_owned().into_parts();
         Ok((Ciphertext::from_parts(self.params(), lattice, at.meta)?, log2_noise))
     }
@@ -430,8 +433,7 @@ impl Declaration {
         // Refuse what the declaration does not cover, then forget the computed metadata.
         let range = self.range()?;
         self.admits(&range, &x.meta.bounds)?;
-        let slots = (range.bound(), range.is_real());
-        let (at, route, log2_noise) = self.reached(params, x, slots)?;
+        let (at, route, log2_noise) = self.reached(params, x, range.bound(), range.is_real())?;
         let mut meta = stated(at.meta, range, log2_noise)?;
         // Nothing that the server computed may show in a published bound.
         if of == Use::Admitted && at.meta.noise.bound <= meta.noise.peak {
@@ -447,7 +449,8 @@ impl Declaration {
         &self,
         params: &Params,
         x: &Metadata,
-        (bound, of_part): (f64, bool),
+        bound: f64,
+        of_part: bool,
     ) -> Result<(Metadata, Route, i32)> {
         let rules = params.rules();
         self.admits_shape(&x.meta)?;

@@ -199,32 +199,8 @@ pub fn mul_add_many<'c, A: Vectors>(
     Ok(operands)
 }
 
-/// Two vectors before they are matched to one scale. If that would take levels that a bootstrap
-/// needs, the lower one is bootstrapped to the scale of the other.
-pub fn aligned<'c, A: Vectors>(
-    a: &A,
-    x: &'c A::Ciphertext,
-    y: &'c A::Ciphertext,
-) -> Result<[Operand<'c, A::Ciphertext>; 2]> {
-    let (of_x, of_y) = (a.metadata(x), a.metadata(y));
-    let (level, scales) = (of_x.level.min(of_y.level), [of_x.meta.scale, of_y.meta.scale]);
-    let drifted =
-        !same_scale(scales[0], scales[1]) && (scales[0] / scales[1]).log2().abs() <= MAX_DRIFT;
-    let kept = Ok([Operand::Given(x), Operand::Given(y)]);
-    let Some((least, _)) = span(a).filter(|_| drifted && is_short(a, level, usize::MAX)) else {
-        return kept;
-    };
-    let ends = a.params().rules().align(&of_x, &of_y).map(|(x, y)| x.to.min(y.to));
-    if ends.is_ok_and(|level| level >= least) {
-        return kept;
-    }
-    Ok(match of_x.level <= of_y.level {
-        true => [Operand::made(a.refreshed(x, scales[1])?), Operand::Given(y)],
-        false => [Operand::Given(x), Operand::made(a.refreshed(y, scales[0])?)],
-    })
-}
-
-/// As [`aligned`] for the vectors of one sum: to the scale of the highest one.
+/// The vectors of a sum before they are matched to one scale. If that would take levels that a
+/// bootstrap needs, those that can are bootstrapped to the scale of the highest one.
 pub fn all_aligned<'c, A: Vectors>(
     a: &A,
     x: &[&'c A::Ciphertext],

@@ -143,7 +143,7 @@ impl SparseTransforms {
         let mut poly = Poly::zero(degree, limbs + special.ring.limbs());
         let coefficients = self.prepare_extended(special, coefficients);
         let write = |i, limb: &mut [u64]| {
-            self.write_extended(special, &coefficients, (limbs, i), limb);
+            self.write_extended(special, &coefficients, limbs, i, limb);
         };
         each_limb(poly.data_mut(), degree, write);
         poly
@@ -171,7 +171,8 @@ impl SparseTransforms {
         &self,
         special: &Self,
         coefficients: &Coefficients,
-        (limbs, i): (usize, usize),
+        limbs: usize,
+        i: usize,
         limb: &mut [u64],
     ) {
         match i.checked_sub(limbs) {

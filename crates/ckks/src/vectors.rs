@@ -19,8 +19,9 @@ use bellerophon_ring::ErrorKind;
 use bellerophon_ring::{During, Result};
 use num_complex::Complex64;
 
-use crate::ciphertext::{Ciphertext, CiphertextMeta};
+use crate::ciphertext::{Ciphertext, CiphertextMeta, Reading};
 use crate::cost::Trace;
+use crate::error::no_bootstrapping;
 use crate::eval::Evaluator;
 use crate::hook::Span;
 use crate::metadata::Metadata;
@@ -96,13 +97,19 @@ pub trait Vectors: Sized {
     /// see [`Origins`]. Wrong statements make later noise estimates too small.
     fn with_origins(&self, x: Self::Ciphertext, origins: Origins) -> Self::Ciphertext;
 
+    /// The same phase in another reading.
+    #[doc(hidden)]
+    fn read_as(&self, x: Self::Ciphertext, reading: Reading) -> Result<Self::Ciphertext>;
+
     /// Multiplies the message by a positive constant without a change of the phase: the scale is
     /// divided by the constant. This is exact and free, but the scale then differs from that of
     /// other ciphertexts.
     ///
     /// # Errors
     /// [`ErrorKind::Scale`] if the factor or the resulting scale is not positive and finite.
-    fn reinterpret_scale(&self, x: Self::Ciphertext, factor: f64) -> Result<Self::Ciphertext>;
+    fn reinterpret_scale(&self, x: Self::Ciphertext, factor: f64) -> Result<Self::Ciphertext> {
+        self.read_as(x, Reading::Multiplied(factor))
+    }
 
     /// Reads the vector as one of more slots that repeats its slots, padding included. The number
     /// of values is unchanged, and the repetitions are nonzero padding, which a bootstrap clears:
@@ -111,7 +118,9 @@ pub trait Vectors: Sized {
     ///
     /// # Errors
     /// [`ErrorKind::Shape`] unless `slots` is a power of two from the current count to `N / 2`.
-    fn repeated(&self, x: Self::Ciphertext, slots: usize) -> Result<Self::Ciphertext>;
+    fn repeated(&self, x: Self::Ciphertext, slots: usize) -> Result<Self::Ciphertext> {
+        self.read_as(x, Reading::Repeated(slots))
+    }
 
     /// Repeats a vector without padding to `len` values; a vector of one value becomes that value
     /// `len` times. Free.
@@ -132,7 +141,9 @@ pub trait Vectors: Sized {
     ///
     /// # Errors
     /// [`ErrorKind::Shape`] for a vector with padding, which would repeat its padding too.
-    fn broadcast(&self, x: Self::Ciphertext, len: usize) -> Result<Self::Ciphertext>;
+    fn broadcast(&self, x: Self::Ciphertext, len: usize) -> Result<Self::Ciphertext> {
+        self.read_as(x, Reading::Broadcast(len))
+    }
 
     /// An operation on vectors: the one way on which everything is computed.
     ///
@@ -148,17 +159,23 @@ pub trait Vectors: Sized {
     fn rotates_by(&self, x: &Self::Ciphertext, step: i64) -> bool;
 
     /// The levels of the bootstraps of operands whose levels run out, if they are automatic.
-    fn refreshes(&self) -> Option<Span>;
+    fn refreshes(&self) -> Option<Span> {
+        None
+    }
 
     /// An operand whose levels run out, bootstrapped.
     ///
     /// # Errors
     /// [`ErrorKind::MissingKey`] without automatic bootstrapping.
     #[doc(hidden)]
-    fn refreshed(&self, x: &Self::Ciphertext, scale: f64) -> Result<Self::Ciphertext>;
+    fn refreshed(&self, _x: &Self::Ciphertext, _scale: f64) -> Result<Self::Ciphertext> {
+        Err(no_bootstrapping())
+    }
 
     /// What a circuit keeps with its evaluator, such as a prepared bootstrap.
-    fn attached<T: Any>(&self) -> Option<&T>;
+    fn attached<T: Any>(&self) -> Option<&T> {
+        None
+    }
 
     /// How errors add up.
     #[doc(hidden)]
@@ -209,6 +226,12 @@ impl<T> Deref for Operand<'_, T> {
         }
     }
 }
+
+/// Operands as an operation takes them.
+pub type Operands<'c, A> = Vec<Operand<'c, <A as Vectors>::Ciphertext>>;
+
+/// The phases of the results of an operation.
+pub type Phases = Vec<mlwe::Ciphertext>;
 
 /// All that is known of a vector without keys.
 #[derive(Debug, Clone, PartialEq)]
@@ -299,11 +322,7 @@ pub trait Fused {
     ///
     /// # Errors
     /// Operands that cannot be brought there.
-    fn operands<'c, A: Vectors>(
-        &self,
-        _: &A,
-        x: &[&'c A::Ciphertext],
-    ) -> Result<Vec<Operand<'c, A::Ciphertext>>> {
+    fn operands<'c, A: Vectors>(&self, _: &A, x: &[&'c A::Ciphertext]) -> Result<Operands<'c, A>> {
         Ok(x.iter().map(|&x| Operand::Given(x)).collect())
     }
 
@@ -317,12 +336,7 @@ pub trait Fused {
     ///
     /// # Errors
     /// Missing keys.
-    fn run(
-        &self,
-        evaluator: &Evaluator,
-        x: &[&Ciphertext],
-        plan: &Self::Plan,
-    ) -> Result<Vec<mlwe::Ciphertext>>;
+    fn run(&self, evaluator: &Evaluator, x: &[&Ciphertext], plan: &Self::Plan) -> Result<Phases>;
 
     /// The values of the results in exact arithmetic, all slots of one period.
     ///
@@ -330,8 +344,8 @@ pub trait Fused {
     /// Values that exact arithmetic does not have.
     fn exact(&self, x: &[&[Complex64]], results: &[State]) -> Result<Vec<Vec<Complex64>>>;
 
-    /// Keys, key switches and work, from the operands and the plan.
-    fn trace(&self, x: &[State], plan: &Self::Plan, trace: &mut Trace<'_>);
+    /// Keys, key switches and work, from the operands and the plan: none by default.
+    fn trace(&self, _x: &[State], _plan: &Self::Plan, _trace: &mut Trace<'_>) {}
 }
 
 /// `f` slot by slot.

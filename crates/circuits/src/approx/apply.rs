@@ -20,13 +20,13 @@ pub(crate) fn apply<A: CkksOps>(
     f: &Approximation,
 ) -> Result<A::Ciphertext> {
     let rules = a.params().rules();
-    let domain = (f.domain().lo(), f.domain().hi());
+    let domain = f.domain();
     let values = Bounds::all(a.metadata(x).meta.bounds.values);
-    check_domain(&values, domain.0, domain.1)?;
+    check_domain(&values, domain.lo(), domain.hi())?;
     let bootstrapped = refresh::ready(a, x, f.levels())?;
     // A bootstrap has cleared the padding: move it after that.
     let needed = if bootstrapped.is_some() { f.levels() } else { 1 };
-    let x = &*inside(a, bootstrapped.as_deref().unwrap_or(x), domain, needed)?;
+    let x = &*inside(a, bootstrapped.as_deref().unwrap_or(x), &domain, needed)?;
     let y = match f.program() {
         Program::Polynomial(p) => return polynomial(a, x, p, None),
         Program::Inverse(g) => goldschmidt(a, x, g)?,

@@ -249,7 +249,7 @@ fn within_radius<'c, A: CkksOps>(
     x: &'c A::Ciphertext,
     sign: &Sign,
 ) -> Result<Operand<'c, A::Ciphertext>> {
-    inside(a, x, (-sign.radius(), sign.radius()), sign.levels())
+    inside(a, x, &Interval::between(-sign.radius(), sign.radius()), sign.levels())
 }
 
 /// A range, widened by the error of an approximate magnitude.

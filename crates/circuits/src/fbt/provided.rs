@@ -43,9 +43,9 @@ impl Payload<ByProvider> for IntVec {
         }
         // The encoding of the integers, then public-key encryption, as the parameters predict them.
         let both = len > params.max_slots();
-        let in_slots = (len.min(params.max_slots()), slot_range(&range, both)?);
-        let rules = params.rules();
-        let encoded = rules.encoding(in_slots, slots, statement.scale(params), level)?;
+        let (len_in_slots, in_slots) = (len.min(params.max_slots()), slot_range(&range, both)?);
+        let (rules, scale) = (params.rules(), statement.scale(params));
+        let encoded = rules.encoding(len_in_slots, in_slots, slots, scale, level)?;
         let meta = rules.encrypted_public(&encoded).meta;
         let inner = Ciphertext::fresh(params, lattice, meta)?;
         Self::of_values(PairedVec::new(inner, range, len)?, modulus, false)

@@ -141,8 +141,9 @@ impl Payload<ByServer> for PairedVec {
             (true, false) => Bounds::all(range),
             (false, _) => Bounds::all(all),
         };
-        let noise = (f64::from(statement.log2_noise).exp2(), true);
-        let inner = Ciphertext::from_parts(params, lattice, with_bounds(meta, bounds, noise))?;
+        let deviation = f64::from(statement.log2_noise).exp2();
+        let meta = with_bounds(meta, bounds, deviation, true);
+        let inner = Ciphertext::from_parts(params, lattice, meta)?;
         Self::new(inner, range, len)
     }
 
@@ -345,8 +346,7 @@ fn declared_paired(
     if x.inner().meta().bounds.slots().bound() > widened(&all).bound() {
         return refused("a magnitude that holds every slot, padding included");
     }
-    let slots = (all.bound(), true);
-    let (inner, log2_noise) = e.at_declared(x.inner(), declaration, slots)?;
+    let (inner, log2_noise) = e.at_declared(x.inner(), declaration, all.bound(), true)?;
     let (lattice, CiphertextMeta { scale, slots, .. }) = inner.into_parts();
     let (slots, len, range) = (slots as u32, x.len() as u32, (&range).into());
     let vector = VectorStatement { scale, slots, len, range };

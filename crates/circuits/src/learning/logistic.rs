@@ -398,7 +398,7 @@ impl LogisticRegression {
             refresh::check_levels(eval, self.probability_levels(), metadata.level)?;
             // The bound is a statement about the scores. Padding is brought there.
             let (bound, levels) = (self.spec.bound, self.probability_levels());
-            let scores = padding::inside(eval, scores, (-bound, bound), levels)?;
+            let scores = padding::inside(eval, scores, &Interval::between(-bound, bound), levels)?;
             let u = eval.mul_scalar(&scores, 1.0 / bound)?;
             let u = eval.assume_range(u, Interval::real(-1.0, 1.0)?);
             let odd =

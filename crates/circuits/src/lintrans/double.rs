@@ -88,7 +88,7 @@ fn row_sums(e: &Evaluator, x: &Ciphertext, m: &LinearTransform) -> Result<Vec<Ci
 
     // One decomposition of each operand; products and sums modulo P Q.
     let write = |coefficients: &Coefficients, i: usize, limb: &mut [u64]| {
-        plain.write_extended(special, coefficients, (x.lattice().limbs(), i), limb);
+        plain.write_extended(special, coefficients, x.lattice().limbs(), i, limb);
     };
     let operands: Vec<&mlwe::Ciphertext> = operands.iter().map(|operand| &**operand).collect();
     CiphertextQP::sums_of_rotations(lattice, &operands, &babies, &sums, write)

@@ -261,9 +261,8 @@ fn operand(bootstrapper: &Bootstrapper) -> Result<Metadata> {
     let (params, slots) = (bootstrapper.params(), bootstrapper.spec().slots);
     let ends = [-1.0, 1.0];
     let (values, level) = (&ends[..slots.min(2)], bootstrapper.input_level());
-    let rules = params.rules();
-    let mut metadata =
-        rules.encoded((values, Interval::real(-1.0, 1.0)?), slots, params.scale(), level)?;
+    let range = Interval::real(-1.0, 1.0)?;
+    let mut metadata = params.rules().encoded(values, range, slots, params.scale(), level)?;
     metadata.meta.noise += mlwe::noise::fresh_public(params.lattice());
     Ok(metadata)
 }

@@ -312,8 +312,8 @@ fn predicted_bits(params: &Params, slots: usize, depth: usize) -> Result<f64> {
     let (rules, slots) = (params.rules(), slots.next_power_of_two());
     let ends = [-1.0, 1.0];
     let values = &ends[..slots.min(2)];
-    let (values, level) = ((values, Interval::real(-1.0, 1.0)?), params.max_level());
-    let mut metadata = rules.encoded(values, slots, params.scale(), level)?;
+    let (range, level) = (Interval::real(-1.0, 1.0)?, params.max_level());
+    let mut metadata = rules.encoded(values, range, slots, params.scale(), level)?;
     metadata.meta.noise += mlwe::noise::fresh_public(params.lattice());
     Ok(squared(params, metadata, depth)?.estimate(params, LOG2_FAILURE).bits())
 }

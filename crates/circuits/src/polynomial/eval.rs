@@ -18,7 +18,7 @@ use bellerophon_ckks::vectors::Vectors;
 use bellerophon_mlwe as mlwe;
 
 use bellerophon_ckks::{
-    Ciphertext, CiphertextMeta, CkksOps, Complex64, Evaluator, Metadata, Result,
+    Ciphertext, CiphertextMeta, CkksOps, Complex64, Evaluator, Interval, Metadata, Result,
     cost::Trace,
     encode::check_scale,
     eval::padding::inside,
@@ -237,6 +237,7 @@ pub(super) fn prepared<'c, A: CkksOps>(
     domain: (f64, f64),
     needed: usize,
 ) -> Result<Operand<'c, A::Ciphertext>> {
+    let domain = &Interval::between(domain.0, domain.1);
     match refresh::replenished(a, x, needed)? {
         Operand::Given(x) => inside(a, x, domain, needed),
         Operand::Made(x) => Ok(match inside(a, &x, domain, needed)? {

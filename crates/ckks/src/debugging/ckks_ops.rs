@@ -5,7 +5,7 @@ use std::any::Any;
 use bellerophon_ring::Result;
 
 use super::{AUTOMATIC, Debugger, Watched};
-use crate::ciphertext::{Ciphertext, CiphertextMeta};
+use crate::ciphertext::{Ciphertext, CiphertextMeta, Reading};
 use crate::hook::Span;
 use crate::metadata::Metadata;
 use crate::origins::Origins;
@@ -31,24 +31,17 @@ impl Vectors for Debugger<'_> {
     }
 
     fn fused<F: Fused>(&self, operation: &F, x: &[&Watched]) -> Result<Vec<Watched>> {
-        let (real, exact) = apart(x);
-        self.steps(operation.name(), |e| e.fused(operation, &real), |s| s.fused(operation, &exact))
+        let (op, (real, exact)) = (operation.name(), apart(x));
+        let (real, exact) =
+            self.run(op, |e| e.fused(operation, &real), |s| s.fused(operation, &exact))?;
+        real.into_iter().zip(exact).map(|(real, exact)| self.finished(op, real, exact)).collect()
     }
 
-    fn reinterpret_scale(&self, x: Watched, factor: f64) -> Result<Watched> {
-        let Watched { real, exact } = x;
-        let real = real.reinterpret_scale(factor);
-        self.step("reinterpret_scale", |_| real, |s| s.reinterpret_scale(exact, factor))
-    }
-
-    fn repeated(&self, x: Watched, slots: usize) -> Result<Watched> {
-        let Watched { real, exact } = x;
-        self.step("repeated", |_| real.repeated(slots), |s| s.repeated(exact, slots))
-    }
-
-    fn broadcast(&self, x: Watched, len: usize) -> Result<Watched> {
-        let Watched { real, exact } = x;
-        self.step("broadcast", |_| real.broadcast(len), |s| s.broadcast(exact, len))
+    fn read_as(&self, x: Watched, reading: Reading) -> Result<Watched> {
+        let (op, Watched { real, exact }) = (reading.name(), x);
+        let (real, exact) =
+            self.run(op, |_| real.read_as(reading), |s| s.read_as(exact, reading))?;
+        self.finished(op, real, exact)
     }
 
     /// A statement of noise is false if the root mean square of the errors exceeds six times the

@@ -223,29 +223,6 @@ impl<'a> Debugger<'a> {
         Ok(results)
     }
 
-    /// An operation with one result, which is a step.
-    fn step(
-        &self,
-        operation: &'static str,
-        real: impl FnOnce(&Evaluator) -> Result<Ciphertext>,
-        exact: impl FnOnce(&Simulator) -> Result<SimCiphertext>,
-    ) -> Result<Watched> {
-        let (real, exact) = self.run(operation, real, exact)?;
-        self.finished(operation, real, exact)
-    }
-
-    /// As [`step`](Self::step), with several results: one step each.
-    fn steps(
-        &self,
-        operation: &'static str,
-        real: impl FnOnce(&Evaluator) -> Result<Vec<Ciphertext>>,
-        exact: impl FnOnce(&Simulator) -> Result<Vec<SimCiphertext>>,
-    ) -> Result<Vec<Watched>> {
-        let (real, exact) = self.run(operation, real, exact)?;
-        let results = real.into_iter().zip(exact);
-        results.map(|(real, exact)| self.finished(operation, real, exact)).collect()
-    }
-
     /// A result with its step in the report.
     fn finished(
         &self,

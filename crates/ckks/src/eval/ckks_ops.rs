@@ -6,7 +6,7 @@ use bellerophon_ring::Result;
 use bellerophon_ring::error::operation;
 
 use super::Evaluator;
-use crate::ciphertext::{Ciphertext, CiphertextMeta};
+use crate::ciphertext::{Ciphertext, CiphertextMeta, Reading};
 use crate::error::no_bootstrapping;
 use crate::hook::Span;
 use crate::metadata::Metadata;
@@ -59,16 +59,8 @@ impl Vectors for Evaluator {
         x.of(origins)
     }
 
-    fn reinterpret_scale(&self, x: Ciphertext, factor: f64) -> Result<Ciphertext> {
-        operation("reinterpret_scale", || x.reinterpret_scale(factor))
-    }
-
-    fn repeated(&self, x: Ciphertext, slots: usize) -> Result<Ciphertext> {
-        operation("repeated", || x.repeated(slots))
-    }
-
-    fn broadcast(&self, x: Ciphertext, len: usize) -> Result<Ciphertext> {
-        operation("broadcast", || x.broadcast(len))
+    fn read_as(&self, x: Ciphertext, reading: Reading) -> Result<Ciphertext> {
+        operation(reading.name(), || x.read_as(reading))
     }
 
     fn rotates_by(&self, x: &Ciphertext, step: i64) -> bool {

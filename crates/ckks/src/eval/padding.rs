@@ -40,15 +40,15 @@ pub fn moved<A: CkksOps>(a: &A, x: &A::Ciphertext, to: f64) -> Result<A::Ciphert
 pub fn inside<'c, A: CkksOps>(
     a: &A,
     x: &'c A::Ciphertext,
-    (lo, hi): (f64, f64),
+    domain: &Interval,
     needed: usize,
 ) -> Result<Operand<'c, A::Ciphertext>> {
     let Metadata { level, meta } = a.metadata(x);
     let CiphertextMeta { len, slots, bounds: Bounds { padding, .. }, .. } = meta;
-    if len == slots || check_domain(&Bounds::all(padding), lo, hi).is_ok() {
+    if len == slots || check_domain(&Bounds::all(padding), domain.lo(), domain.hi()).is_ok() {
         return Ok(Operand::Given(x));
     }
-    let narrow = padding.is_real() && padding.hi() - padding.lo() <= hi - lo;
+    let narrow = padding.is_real() && padding.hi() - padding.lo() <= domain.hi() - domain.lo();
     let x = match narrow {
         true => Operand::Given(x),
         // A bootstrap clears the padding at no level.
@@ -58,8 +58,8 @@ pub fn inside<'c, A: CkksOps>(
         false if level <= needed => return Err(error::padding(len, slots)),
         false => cleared(a, x)?,
     };
-    match lo <= 0.0 && 0.0 <= hi && !narrow {
+    match domain.contains(&Interval::ZERO) && !narrow {
         true => Ok(x),
-        false => moved(a, &x, 0.5 * lo + 0.5 * hi).map(Operand::made),
+        false => moved(a, &x, middle(domain)).map(Operand::made),
     }
 }

@@ -13,8 +13,8 @@ use crate::encode::Plaintext;
 use crate::interval::Interval;
 use crate::metadata::route::{Route, same_scale};
 use crate::ops::CkksOps;
-use crate::ops::linear::Sum;
 use crate::ops::plain::check_lengths;
+use crate::ops::sum::Sum;
 use crate::origins::Relations;
 use crate::refresh;
 
@@ -48,9 +48,10 @@ impl Evaluator {
             self.check(x)?;
             // The plaintext as a ciphertext without mask, so that both can be aligned.
             let constant = self.trivial(p)?;
-            let [x, constant] = refresh::aligned(self, x, &constant)?;
+            let aligned = refresh::all_aligned(self, &[x, &constant])?;
+            let (x, constant) = (&*aligned[0], &*aligned[1]);
             let (to_x, to_p) = self.rules().align(&x.metadata(), &constant.metadata())?;
-            let (x, constant) = (self.follow(&x, &to_x)?, self.follow(&constant, &to_p)?);
+            let (x, constant) = (self.follow(x, &to_x)?, self.follow(constant, &to_p)?);
             let (relation, origins) = x.joint_origins(&constant);
             let [of_x, of_p] = [x.metadata(), constant.metadata()];
             let metadata = self.rules().sum(&of_x, &of_p, relation, Interval::add)?;

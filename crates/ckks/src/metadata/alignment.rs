@@ -131,6 +131,15 @@ impl MetadataRules<'_> {
         Err(error::scale_mismatch(lowest.level_scale(), other.level_scale()))
     }
 
+    /// The vectors of a sum at the ends of their [routes](Self::align_all).
+    pub fn aligned(self, mut x: Vec<Metadata>) -> Result<(Vec<Route>, Vec<Metadata>)> {
+        let routes = self.align_all(&x)?;
+        for (x, to) in x.iter_mut().zip(&routes) {
+            *x = self.follow(x, to)?;
+        }
+        Ok((routes, x))
+    }
+
     /// Routes of the factors of a sum of products to `level`, that of the lowest operand, or one
     /// level further down if a product has no spare level there. After the rescale the sum has
     /// `scale`; without one, the scale of the product with the fewest spare levels, and without

@@ -188,7 +188,8 @@ impl MetadataRules<'_> {
     /// The vector that encodes values of a declared range in `slots` slots at a level.
     pub fn encoded<T: SlotValue>(
         self,
-        (values, range): (&[T], Interval),
+        values: &[T],
+        range: Interval,
         slots: usize,
         scale: f64,
         level: usize,
@@ -196,13 +197,14 @@ impl MetadataRules<'_> {
         self.params.check_level(level)?;
         check_values(values, self.params.max_slots())?;
         check_range(values, &range)?;
-        self.encoding((values.len(), range), slots, scale, level)
+        self.encoding(values.len(), range, slots, scale, level)
     }
 
     /// The vector that encodes `len` values of a declared range, whatever they are.
     pub fn encoding(
         self,
-        (len, range): (usize, Interval),
+        len: usize,
+        range: Interval,
         slots: usize,
         scale: f64,
         level: usize,
@@ -459,27 +461,12 @@ impl MetadataRules<'_> {
         let levels = products.iter().flat_map(|(x, y)| [x.level, y.level]);
         let levels = levels.chain(terms.iter().map(|(x, _)| x.level));
         let lowest = levels.min().ok_or_else(error::no_values)?;
-        let AlignedProducts { level, scale: target, routes } =
-            self.align_products(products, lowest, scale)?;
+        let aligned = self.align_products(products, lowest, scale)?;
+        let (level, target) = (aligned.level, aligned.scale);
         let divisor = self.params.divisor(level);
 
         // Step 2: the products, all at that scale, relinearized once.
-        let mut summands = relations.summands.iter().copied();
-        let mut related = || summands.next().unwrap_or(Relation::Related);
-        let mut sum: Option<Metadata> = None;
-        let factors = products.iter().zip(&routes).zip(&relations.factors);
-        for (((x, y), (to_x, to_y)), &factors) in factors {
-            let (x, y) = (self.follow(x, to_x)?, self.follow(y, to_y)?);
-            let mut product = self.product(&x, &y, factors)?;
-            // Within the tolerance the product is read at the common scale.
-            product.meta.noise = self.taken_for(&product, target);
-            product.meta.scale = target;
-            let relation = related();
-            sum = Some(match sum {
-                Some(sum) => self.combined(&sum, &product, relation, Interval::add)?,
-                None => product,
-            });
-        }
+        let sum = self.sum_of_products(products, &aligned, relations)?;
         let mut sum = sum.map(|sum| self.relinearized(&sum)).transpose()?;
 
         // Step 3: the multiples, each by an integer that brings it to that scale. The largest must
@@ -487,7 +474,8 @@ impl MetadataRules<'_> {
         let largest = terms.iter().max_by(|(_, a), (_, b)| a.abs().total_cmp(&b.abs()));
         let alone = largest.filter(|_| products.is_empty() && constant == 0.0);
         let mut factors = Vec::with_capacity(terms.len());
-        for (x, c) in terms {
+        let relations = &relations.summands[products.len()..];
+        for ((x, c), &relation) in terms.iter().zip(relations) {
             let x = self.dropped(x, level)?;
             let needed = LevelScale { level, log2_scale: (target / divisor).log2() };
             let factor = self.check_factor(&x, target / x.meta.scale, needed)?;
@@ -498,7 +486,6 @@ impl MetadataRules<'_> {
             // The integer, not c, carries the rounding: the scale is exact by definition.
             term.meta.scale = target;
             factors.push(integer);
-            let relation = related();
             sum = Some(match sum {
                 Some(sum) => self.sum(&sum, &term, relation, Interval::add)?,
                 None => term,
@@ -510,6 +497,30 @@ impl MetadataRules<'_> {
         let mut result = self.rescaled(&sum)?;
         // Free of the roundings of f64 that the repeated division collects.
         result.meta.scale = target / divisor;
-        Ok(Combination { level, routes, factors, constant, result })
+        Ok(Combination { level, routes: aligned.routes, factors, constant, result })
+    }
+
+    /// The sum of aligned products, before relinearization; `None` for no product.
+    fn sum_of_products(
+        self,
+        products: &[(Metadata, Metadata)],
+        aligned: &AlignedProducts,
+        relations: &Relations,
+    ) -> Result<Option<Metadata>> {
+        let mut sum: Option<Metadata> = None;
+        let relations = relations.factors.iter().zip(&relations.summands);
+        let pairs = products.iter().zip(&aligned.routes);
+        for (((x, y), (to_x, to_y)), (&factors, &relation)) in pairs.zip(relations) {
+            let (x, y) = (self.follow(x, to_x)?, self.follow(y, to_y)?);
+            let mut product = self.product(&x, &y, factors)?;
+            // Within the tolerance the product is read at the common scale.
+            product.meta.noise = self.taken_for(&product, aligned.scale);
+            product.meta.scale = aligned.scale;
+            sum = Some(match sum {
+                Some(sum) => self.combined(&sum, &product, relation, Interval::add)?,
+                None => product,
+            });
+        }
+        Ok(sum)
     }
 }

@@ -11,7 +11,7 @@ use crate::metadata::Metadata;
 use crate::metadata::route::Route;
 use crate::metadata::rules::Combination;
 use crate::origins::Relations;
-use crate::vectors::{Fused, Operand, Planned, Scope, State, Vectors, map, zip};
+use crate::vectors::{Fused, Operands, Phases, Planned, Scope, State, Vectors, map, zip};
 use crate::{error, refresh};
 
 /// A sum of products and multiples. Its operands are the factors of the products, pair by pair, and
@@ -60,11 +60,7 @@ impl Fused for MulAddMany<'_> {
         "mul_add_many"
     }
 
-    fn operands<'c, A: Vectors>(
-        &self,
-        a: &A,
-        x: &[&'c A::Ciphertext],
-    ) -> Result<Vec<Operand<'c, A::Ciphertext>>> {
+    fn operands<'c, A: Vectors>(&self, a: &A, x: &[&'c A::Ciphertext]) -> Result<Operands<'c, A>> {
         let (products, terms) = self.parts(x);
         let products: Vec<_> = products.into_iter().map(|(x, y)| (*x, *y)).collect();
         refresh::mul_add_many(a, &products, terms, self.scale)
@@ -89,12 +85,7 @@ impl Fused for MulAddMany<'_> {
         Ok(Planned::one(combination, result, relations.sum))
     }
 
-    fn run(
-        &self,
-        e: &Evaluator,
-        x: &[&Ciphertext],
-        plan: &Combination,
-    ) -> Result<Vec<mlwe::Ciphertext>> {
+    fn run(&self, e: &Evaluator, x: &[&Ciphertext], plan: &Combination) -> Result<Phases> {
         let lattice = e.params().lattice();
         let (products, terms) = self.parts(x);
         // Step 1: the products.

@@ -1,12 +1,11 @@
 //! Sums and products with plain vectors, which are encoded to fit.
 
-use bellerophon_mlwe as mlwe;
 use bellerophon_ring::Result;
 use num_complex::Complex64;
 
 use crate::ciphertext::Ciphertext;
 use crate::cost::Trace;
-use crate::encode::{Plaintext, check_number, check_values, constants_range};
+use crate::encode::{check_number, check_values, constants_range};
 use crate::eval::Evaluator;
 use crate::interval::Interval;
 use crate::lengths::check_len;
@@ -15,7 +14,7 @@ use crate::metadata::route::Route;
 use crate::origins::{Origins, Relations, identity};
 use crate::params::Params;
 use crate::slot_value::SlotValue;
-use crate::vectors::{Fused, Operand, Planned, Scope, State, Vectors, map, zip};
+use crate::vectors::{Fused, Operands, Phases, Planned, Scope, State, Vectors, zip};
 use crate::{error, refresh};
 
 /// Refuses lists of different lengths.
@@ -50,22 +49,8 @@ fn encoded<T: SlotValue>(
     let rules = scope.rules();
     let range = constants_range(values, rules.params().max_slots())?;
     let slots = values.len().next_power_of_two().max(slots);
-    let metadata = rules.encoded((values, range), slots, scale, level)?;
+    let metadata = rules.encoded(values, range, slots, scale, level)?;
     Ok(State { metadata, origins: Origins::plain(identity(values, slots, scale)) })
-}
-
-/// `x p`, rescaled, of a vector and an encoded factor at its level.
-fn product(scope: &Scope<'_>, x: &State, factor: &State) -> Result<(Metadata, Origins)> {
-    let (relation, origins) = x.joint_origins(factor);
-    let product = scope.rules().mul_plain(&x.metadata, &factor.metadata, relation)?;
-    Ok((scope.rules().rescaled(&product)?, origins))
-}
-
-/// The phase of `x p`, rescaled.
-fn multiplied(e: &Evaluator, x: &Ciphertext, p: &Plaintext) -> Result<mlwe::Ciphertext> {
-    let mut product = x.inner.clone();
-    product.mul_plain_assign(e.params().lattice(), &p.poly)?;
-    e.divided(product)
 }
 
 /// `x + v`, the values encoded at the scale and the level of the vector.
@@ -92,7 +77,7 @@ impl<T: SlotValue> Fused for AddValues<'_, T> {
         Ok(Planned::one((), sum, origins))
     }
 
-    fn run(&self, e: &Evaluator, x: &[&Ciphertext], (): &()) -> Result<Vec<mlwe::Ciphertext>> {
+    fn run(&self, e: &Evaluator, x: &[&Ciphertext], _: &Self::Plan) -> Result<Phases> {
         let (meta, limbs) = (x[0].meta, x[0].inner.limbs());
         let plain = e.encoder().encode_constants(self.values, meta.slots, meta.scale, limbs)?;
         let mut sum = x[0].inner.clone();
@@ -103,8 +88,6 @@ impl<T: SlotValue> Fused for AddValues<'_, T> {
     fn exact(&self, x: &[&[Complex64]], _: &[State]) -> Result<Vec<Vec<Complex64>>> {
         Ok(vec![zip(x[0], &padded(self.values, x[0].len()), |a, b| a + b)])
     }
-
-    fn trace(&self, _: &[State], (): &(), _: &mut Trace<'_>) {}
 }
 
 /// `x v`, rescaled.
@@ -114,8 +97,18 @@ pub struct MulValues<'v, T> {
     pub name: &'static str,
     /// The values, one for each slot.
     pub values: &'v [T],
+    /// Whether a single value is that of every slot: encoded in one slot, it is the same polynomial
+    /// `a + b X^{N/2}` for any number of slots.
+    pub constant: bool,
     /// The scale of the result; by default that of the vector.
     pub scale: Option<f64>,
+}
+
+impl<T: SlotValue> MulValues<'_, T> {
+    /// The slots of the encoded values, for a vector of `slots` slots.
+    fn slots(&self, slots: usize) -> usize {
+        if self.constant { 1 } else { slots }
+    }
 }
 
 impl<T: SlotValue> Fused for MulValues<'_, T> {
@@ -126,13 +119,12 @@ impl<T: SlotValue> Fused for MulValues<'_, T> {
         self.name
     }
 
-    fn operands<'c, A: Vectors>(
-        &self,
-        a: &A,
-        x: &[&'c A::Ciphertext],
-    ) -> Result<Vec<Operand<'c, A::Ciphertext>>> {
+    fn operands<'c, A: Vectors>(&self, a: &A, x: &[&'c A::Ciphertext]) -> Result<Operands<'c, A>> {
         // Refuse the values before any level is spent.
-        check_fit(a.params(), &a.metadata(x[0]), self.values)?;
+        match self.constant {
+            true => check_number("the constant", self.values[0])?,
+            false => check_fit(a.params(), &a.metadata(x[0]), self.values)?,
+        }
         Ok(vec![refresh::replenished(a, x[0], 1)?])
     }
 
@@ -141,67 +133,27 @@ impl<T: SlotValue> Fused for MulValues<'_, T> {
         rules.check_levels(1, level)?;
         // The scale for which the rescale gives the wanted scale.
         let scale = rules.factor_scale(&x[0].metadata, self.scale);
-        let factor = encoded(scope, self.values, meta.slots, scale, level)?;
-        let (metadata, origins) = product(scope, &x[0], &factor)?;
-        Ok(Planned::one(scale, metadata, origins))
+        let mut factor = encoded(scope, self.values, self.slots(meta.slots), scale, level)?;
+        (factor.metadata.meta.slots, factor.metadata.meta.len) = (meta.slots, meta.len);
+        let (relation, origins) = x[0].joint_origins(&factor);
+        let product = rules.mul_plain(&x[0].metadata, &factor.metadata, relation)?;
+        Ok(Planned::one(scale, rules.rescaled(&product)?, origins))
     }
 
-    fn run(&self, e: &Evaluator, x: &[&Ciphertext], scale: &f64) -> Result<Vec<mlwe::Ciphertext>> {
-        let (slots, limbs) = (x[0].meta.slots, x[0].inner.limbs());
+    fn run(&self, e: &Evaluator, x: &[&Ciphertext], scale: &f64) -> Result<Phases> {
+        let (slots, limbs) = (self.slots(x[0].meta.slots), x[0].inner.limbs());
         let factor = e.encoder().encode_constants(self.values, slots, *scale, limbs)?;
-        Ok(vec![multiplied(e, x[0], &factor)?])
+        let mut product = x[0].inner.clone();
+        product.mul_plain_assign(e.params().lattice(), &factor.poly)?;
+        Ok(vec![e.divided(product)?])
     }
 
     fn exact(&self, x: &[&[Complex64]], _: &[State]) -> Result<Vec<Vec<Complex64>>> {
-        Ok(vec![zip(x[0], &padded(self.values, x[0].len()), |a, b| a * b)])
+        let values = padded(self.values, self.slots(x[0].len()));
+        Ok(vec![zip(x[0], &values, |a, b| a * b)])
     }
 
     fn trace(&self, x: &[State], _: &f64, trace: &mut Trace<'_>) {
-        trace.count.terms(x[0].metadata.level, 1.0);
-        trace.count.rescaling(x[0].metadata.level);
-    }
-}
-
-/// `c x` for a complex constant, rescaled: `a + b X^{N/2}`, one encoded slot, the same polynomial
-/// for any number of slots.
-#[derive(Debug, Clone, Copy)]
-pub struct MulComplex(pub Complex64);
-
-impl Fused for MulComplex {
-    type Plan = ();
-
-    fn name(&self) -> &'static str {
-        "mul_complex"
-    }
-
-    fn operands<'c, A: Vectors>(
-        &self,
-        a: &A,
-        x: &[&'c A::Ciphertext],
-    ) -> Result<Vec<Operand<'c, A::Ciphertext>>> {
-        Ok(vec![refresh::replenished(a, x[0], 1)?])
-    }
-
-    fn plan(&self, scope: &Scope<'_>, x: &[State]) -> Result<Planned<()>> {
-        let (rules, Metadata { level, meta }) = (scope.rules(), x[0].metadata);
-        rules.check_levels(1, level)?;
-        check_number("the constant", self.0)?;
-        let mut factor = encoded(scope, &[self.0], 1, rules.params().divisor(level), level)?;
-        (factor.metadata.meta.slots, factor.metadata.meta.len) = (meta.slots, meta.len);
-        let (metadata, origins) = product(scope, &x[0], &factor)?;
-        Ok(Planned::one((), metadata, origins))
-    }
-
-    fn run(&self, e: &Evaluator, x: &[&Ciphertext], (): &()) -> Result<Vec<mlwe::Ciphertext>> {
-        let factor = e.encoder().constant_factor(&[self.0], 1, x[0].level())?;
-        Ok(vec![multiplied(e, x[0], &factor)?])
-    }
-
-    fn exact(&self, x: &[&[Complex64]], _: &[State]) -> Result<Vec<Vec<Complex64>>> {
-        Ok(vec![map(x[0], |a| a * self.0)])
-    }
-
-    fn trace(&self, x: &[State], (): &(), trace: &mut Trace<'_>) {
         trace.count.terms(x[0].metadata.level, 1.0);
         trace.count.rescaling(x[0].metadata.level);
     }
@@ -228,11 +180,7 @@ impl<T: SlotValue> Fused for DotValues<'_, T> {
         "dot_values"
     }
 
-    fn operands<'c, A: Vectors>(
-        &self,
-        a: &A,
-        x: &[&'c A::Ciphertext],
-    ) -> Result<Vec<Operand<'c, A::Ciphertext>>> {
+    fn operands<'c, A: Vectors>(&self, a: &A, x: &[&'c A::Ciphertext]) -> Result<Operands<'c, A>> {
         check_lengths(x.len(), self.values.len())?;
         for (x, values) in x.iter().zip(self.values) {
             check_len(a.metadata(x).meta.len, values.len())?;
@@ -258,12 +206,7 @@ impl<T: SlotValue> Fused for DotValues<'_, T> {
         Ok(Planned::one(DotPlan { level, scales }, metadata, relations.sum))
     }
 
-    fn run(
-        &self,
-        e: &Evaluator,
-        x: &[&Ciphertext],
-        plan: &DotPlan,
-    ) -> Result<Vec<mlwe::Ciphertext>> {
+    fn run(&self, e: &Evaluator, x: &[&Ciphertext], plan: &DotPlan) -> Result<Phases> {
         let limbs = e.params().limbs_at(plan.level);
         let terms = x.iter().zip(self.values).zip(&plan.scales).map(|((x, values), &scale)| {
             let factor = e.encoder().encode_constants(values, x.meta.slots, scale, limbs)?;

@@ -8,9 +8,9 @@ use crate::ciphertext::Ciphertext;
 use crate::cost::Trace;
 use crate::eval::Evaluator;
 use crate::metadata::route::Route;
-use crate::origins::{Origins, Relations};
+use crate::origins::Relations;
 use crate::rotation_plan::RotationPath;
-use crate::vectors::{Fused, Operand, Planned, Scope, State, Vectors, map};
+use crate::vectors::{Fused, Operands, Phases, Planned, Scope, State, Vectors, map};
 use crate::{error, refresh};
 
 /// A step modulo the slots.
@@ -60,7 +60,7 @@ impl Fused for Rotations<'_> {
         Ok(Planned { plan: (), results: self.steps.iter().map(one).collect::<Result<_>>()? })
     }
 
-    fn run(&self, e: &Evaluator, x: &[&Ciphertext], (): &()) -> Result<Vec<mlwe::Ciphertext>> {
+    fn run(&self, e: &Evaluator, x: &[&Ciphertext], _: &Self::Plan) -> Result<Phases> {
         let (params, x) = (e.params(), x[0]);
         let (lattice, slots, metadata) = (params.lattice(), x.meta.slots, x.metadata());
         let path = |step: i64| e.rotation_path(&metadata, normal(step, slots));
@@ -89,7 +89,7 @@ impl Fused for Rotations<'_> {
         Ok(self.steps.iter().map(|&step| rotated(x[0], step)).collect())
     }
 
-    fn trace(&self, x: &[State], (): &(), trace: &mut Trace<'_>) {
+    fn trace(&self, x: &[State], _: &Self::Plan, trace: &mut Trace<'_>) {
         let metadata = &x[0].metadata;
         trace_steps(self.steps, metadata.meta.slots, metadata.level, trace);
     }
@@ -102,18 +102,6 @@ pub struct SumOfRotations<'s> {
     pub steps: &'s [&'s [i64]],
 }
 
-/// The relations of a sum of rotations of vectors of a period of `slots` slots.
-fn rotated_origins<'a>(
-    terms: impl IntoIterator<Item = (&'a Origins, &'a [i64])>,
-    slots: usize,
-) -> Relations {
-    let mut relations = Relations::default();
-    for (x, steps) in terms {
-        steps.iter().for_each(|&step| relations.join(&x.rotated(step, slots), slots));
-    }
-    relations
-}
-
 impl Fused for SumOfRotations<'_> {
     /// The routes of the vectors to one level and one scale.
     type Plan = Vec<Route>;
@@ -122,35 +110,28 @@ impl Fused for SumOfRotations<'_> {
         "sum_of_rotations"
     }
 
-    fn operands<'c, A: Vectors>(
-        &self,
-        a: &A,
-        x: &[&'c A::Ciphertext],
-    ) -> Result<Vec<Operand<'c, A::Ciphertext>>> {
+    fn operands<'c, A: Vectors>(&self, a: &A, x: &[&'c A::Ciphertext]) -> Result<Operands<'c, A>> {
         refresh::all_aligned(a, x)
     }
 
     fn plan(&self, scope: &Scope<'_>, x: &[State]) -> Result<Planned<Self::Plan>> {
         let rules = scope.rules();
-        let metadata: Vec<_> = x.iter().map(|x| x.metadata).collect();
-        let routes = rules.align_all(&metadata)?;
-        let aligned = metadata.iter().zip(&routes).map(|(x, to)| rules.follow(x, to));
-        let terms = aligned.zip(self.steps).map(|(x, &steps)| Ok((x?, steps)));
-        let terms = terms.collect::<Result<Vec<_>>>()?;
+        let (routes, aligned) = rules.aligned(x.iter().map(|x| x.metadata).collect())?;
+        let terms: Vec<_> = aligned.into_iter().zip(self.steps.iter().copied()).collect();
         let first = terms.first().ok_or_else(error::no_values)?.0;
-        let origins = x.iter().zip(self.steps).map(|(x, &steps)| (&x.origins, steps));
-        let relations = rotated_origins(origins, first.meta.slots);
+        let mut relations = Relations::default();
+        for (x, steps) in x.iter().zip(self.steps) {
+            for &step in *steps {
+                let slots = first.meta.slots;
+                relations.join(&x.origins.rotated(step, slots), slots);
+            }
+        }
         let cost = |step| scope.cost(&first, step);
         let metadata = rules.sum_of_rotations(&terms, &relations.summands, cost)?;
         Ok(Planned::one(routes, metadata, relations.sum))
     }
 
-    fn run(
-        &self,
-        e: &Evaluator,
-        x: &[&Ciphertext],
-        routes: &Self::Plan,
-    ) -> Result<Vec<mlwe::Ciphertext>> {
+    fn run(&self, e: &Evaluator, x: &[&Ciphertext], routes: &Self::Plan) -> Result<Phases> {
         let (params, lattice) = (e.params(), e.params().lattice());
         // Two sums: of finished rotations modulo Q, and of rotations by one key modulo P Q.
         let mut sum: Option<mlwe::Ciphertext> = None;
@@ -232,7 +213,7 @@ impl Fused for Conjugate {
     }
 
     /// Slots follow powers of 5: the automorphism `X -> X^-1` conjugates them.
-    fn run(&self, e: &Evaluator, x: &[&Ciphertext], (): &()) -> Result<Vec<mlwe::Ciphertext>> {
+    fn run(&self, e: &Evaluator, x: &[&Ciphertext], _: &Self::Plan) -> Result<Phases> {
         let key = e.keys().conjugation(x[0].inner.limbs())?;
         Ok(vec![key.apply(e.params().lattice(), &x[0].inner)?])
     }
@@ -241,7 +222,7 @@ impl Fused for Conjugate {
         Ok(vec![map(x[0], |a| a.conj())])
     }
 
-    fn trace(&self, x: &[State], (): &(), trace: &mut Trace<'_>) {
+    fn trace(&self, x: &[State], _: &Self::Plan, trace: &mut Trace<'_>) {
         let level = x[0].metadata.level;
         trace.needs(1, |keys| keys.conjugate(level));
         trace.count.switch(level);

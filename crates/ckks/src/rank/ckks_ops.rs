@@ -1,15 +1,13 @@
 //! [`Vectors`] for the evaluator that reduces ranks. Each operation brings its operands to one
 //! rank, runs on the evaluator of that rank, and reduces the rank of the results.
 
-use std::{any::Any, borrow::Cow};
+use std::borrow::Cow;
 
 use bellerophon_ring::Result;
 use bellerophon_ring::error::operation;
 
 use super::ReducingEvaluator;
-use crate::ciphertext::{Ciphertext, CiphertextMeta};
-use crate::error::no_bootstrapping;
-use crate::hook::Span;
+use crate::ciphertext::{Ciphertext, CiphertextMeta, Reading};
 use crate::metadata::Metadata;
 use crate::origins::Origins;
 use crate::params::Params;
@@ -55,31 +53,11 @@ impl Vectors for ReducingEvaluator {
         x.of(origins)
     }
 
-    fn reinterpret_scale(&self, x: Ciphertext, factor: f64) -> Result<Ciphertext> {
-        operation("reinterpret_scale", || x.reinterpret_scale(factor))
-    }
-
-    fn repeated(&self, x: Ciphertext, slots: usize) -> Result<Ciphertext> {
-        operation("repeated", || x.repeated(slots))
-    }
-
-    fn broadcast(&self, x: Ciphertext, len: usize) -> Result<Ciphertext> {
-        operation("broadcast", || x.broadcast(len))
+    fn read_as(&self, x: Ciphertext, reading: Reading) -> Result<Ciphertext> {
+        operation(reading.name(), || x.read_as(reading))
     }
 
     fn rotates_by(&self, x: &Ciphertext, step: i64) -> bool {
         self.evaluators()[self.meeting([x])].rotates_by(x, step)
-    }
-
-    fn refreshes(&self) -> Option<Span> {
-        None
-    }
-
-    fn refreshed(&self, _: &Ciphertext, _: f64) -> Result<Ciphertext> {
-        Err(no_bootstrapping())
-    }
-
-    fn attached<T: Any>(&self) -> Option<&T> {
-        None
     }
 }

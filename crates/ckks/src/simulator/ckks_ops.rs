@@ -7,7 +7,7 @@ use bellerophon_ring::Result;
 use num_complex::Complex64;
 
 use super::{Failure, SimCiphertext, Simulator, one_key};
-use crate::ciphertext::CiphertextMeta;
+use crate::ciphertext::{CiphertextMeta, Reading};
 use crate::cost::Trace;
 use crate::error::no_bootstrapping;
 use crate::hook::Span;
@@ -16,7 +16,7 @@ use crate::noise::Noise;
 use crate::noise_model::NoiseModel;
 use crate::origins::Origins;
 use crate::params::Params;
-use crate::vectors::{Fused, Planned, Scope, State, Statement, Vectors, map};
+use crate::vectors::{Fused, Planned, Scope, State, Statement, Vectors};
 
 impl Simulator {
     /// `x` with stated metadata. A statement cannot lower the bound on the error against the exact
@@ -60,31 +60,16 @@ impl Vectors for Simulator {
         })
     }
 
-    fn reinterpret_scale(&self, x: SimCiphertext, factor: f64) -> Result<SimCiphertext> {
-        self.perform_one("reinterpret_scale", &x, || {
-            // The phase is unchanged, so the message grows by the factor.
-            let meta = x.metadata.meta.reinterpret_scale(factor)?;
-            Ok(SimCiphertext { values: map(&x.values, |a| a * factor), ..x.with(meta) })
-        })
-    }
-
-    fn repeated(&self, x: SimCiphertext, slots: usize) -> Result<SimCiphertext> {
-        self.perform_one("repeated", &x, || {
-            let meta = x.metadata.meta.repeated(slots, self.params.max_slots())?;
+    fn read_as(&self, x: SimCiphertext, reading: Reading) -> Result<SimCiphertext> {
+        let mut results = self.perform(reading.name(), [&x], |_| {
+            let meta = reading.metadata(x.metadata.meta, self.params.max_slots())?;
             // The polynomial is the same: its slots repeat anyway.
-            let values = x.values.iter().copied().cycle().take(slots).collect();
-            let origins = x.origins.repeated(x.values.len(), slots);
-            Ok(self.vector(values, Metadata { meta, ..x.metadata }, origins))
-        })
-    }
-
-    fn broadcast(&self, x: SimCiphertext, len: usize) -> Result<SimCiphertext> {
-        self.perform_one("broadcast", &x, || {
-            let meta = x.metadata.meta.broadcast(len, self.params.max_slots())?;
-            let values = x.values.iter().copied().cycle().take(meta.slots).collect();
+            let factor = if let Reading::Multiplied(factor) = reading { factor } else { 1.0 };
+            let values = x.values.iter().cycle().take(meta.slots).map(|&a| a * factor).collect();
             let origins = x.origins.repeated(x.values.len(), meta.slots);
-            Ok(self.vector(values, Metadata { meta, ..x.metadata }, origins))
-        })
+            Ok(vec![self.vector(values, Metadata { meta, ..x.metadata }, origins)])
+        })?;
+        Ok(results.pop().expect("one result"))
     }
 
     fn stated(&self, _: Statement, x: SimCiphertext, meta: CiphertextMeta) -> SimCiphertext {

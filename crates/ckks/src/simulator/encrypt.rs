@@ -71,7 +71,7 @@ impl Simulator {
         // As the encoder does: check, then pad with zeros to a power of two.
         check_values(values, self.params.max_slots())?;
         let slots = values.len().next_power_of_two();
-        let metadata = self.rules().encoded((values, range), slots, scale, level)?;
+        let metadata = self.rules().encoded(values, range, slots, scale, level)?;
         let mut padded: Vec<Complex64> = values.iter().map(|v| v.to_complex()).collect();
         padded.resize(slots, Complex64::ZERO);
         Ok(self.vector(padded, metadata, Origins::none()))

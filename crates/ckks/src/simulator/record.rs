@@ -19,17 +19,6 @@ impl Simulator {
         self.report.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Performs an operation with one result on one vector, by its metadata alone.
-    pub(super) fn perform_one(
-        &self,
-        op: &'static str,
-        x: &SimCiphertext,
-        operation: impl FnOnce() -> Result<SimCiphertext>,
-    ) -> Result<SimCiphertext> {
-        let results = self.perform(op, [x], |_| Ok(vec![operation()?]))?;
-        Ok(results.into_iter().next().expect("one result"))
-    }
-
     /// Performs one operation and records it in the report.
     pub(super) fn perform<'v>(
         &self,

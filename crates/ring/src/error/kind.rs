@@ -1,9 +1,5 @@
 //! The kinds of refusals.
 
-use std::borrow::Cow;
-
-use super::Error;
-
 /// The kind of a refusal, for programs that act on it. The message of an [`Error`](crate::Error)
 /// says what was found, what is needed and what helps.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -82,11 +78,4 @@ pub enum ErrorKind {
     Bytes,
     /// Reading or writing failed.
     Io,
-}
-
-impl ErrorKind {
-    /// An error of this kind that names no operation yet.
-    pub fn error(self, message: impl Into<Cow<'static, str>>) -> Error {
-        Error::new(self, message)
-    }
 }

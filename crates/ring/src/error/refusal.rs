@@ -60,6 +60,13 @@ impl Error {
     }
 }
 
+impl ErrorKind {
+    /// An error of this kind that names no operation yet.
+    pub fn error(self, message: impl Into<Cow<'static, str>>) -> Error {
+        Error::new(self, message)
+    }
+}
+
 /// The operation, if one is named, and the message.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
