@@ -4,6 +4,7 @@ use bellerophon_mlwe as mlwe;
 #[cfg(doc)]
 use bellerophon_ring::ErrorKind;
 use bellerophon_ring::Result;
+use bellerophon_ring::error::ensure;
 
 use crate::encode::{check_scale, magnitude};
 use crate::error;
@@ -49,24 +50,16 @@ impl CiphertextMeta {
         if !self.slots.is_power_of_two() || self.slots > most {
             return Err(error::slot_count(self.slots, 1, most));
         }
-        if self.len == 0 {
-            return Err(error::no_values());
-        }
-        if self.len > self.slots {
-            return Err(error::too_many_values(self.len, self.slots));
-        }
+        ensure(self.len != 0, || error::no_values())?;
+        ensure(self.len <= self.slots, || error::too_many_values(self.len, self.slots))?;
         // Step 2: the noise. A NaN lies in neither range.
         let Noise { total, peak, bound, excess, plain, constant } = self.noise;
         // The error against the exact program may be unbounded, the departure from the range may
         // not.
         for found in [total, peak, bound, plain, constant] {
-            if !(0.0..=f64::INFINITY).contains(&found) {
-                return Err(error::variance(found));
-            }
+            ensure((0.0..=f64::INFINITY).contains(&found), || error::variance(found))?;
         }
-        if !(0.0..f64::INFINITY).contains(&excess) {
-            return Err(error::variance(excess));
-        }
+        ensure((0.0..f64::INFINITY).contains(&excess), || error::variance(excess))?;
         // Step 3: message and noise must fit half of the modulus.
         params.check_limbs(limbs)?;
         let largest = magnitude(self.bounds.slots().bound() * self.scale, excess);

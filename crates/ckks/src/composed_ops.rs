@@ -5,6 +5,7 @@ use std::{iter::once, ops::Range};
 #[cfg(doc)]
 use bellerophon_ring::ErrorKind;
 use bellerophon_ring::Result;
+use bellerophon_ring::error::ensure;
 
 #[cfg(doc)]
 use crate::ciphertext::Ciphertext;
@@ -89,9 +90,7 @@ pub trait ComposedOps: CkksOps {
     fn replicate_slot(&self, x: &Self::Ciphertext, slot: usize) -> Result<Self::Ciphertext> {
         self.composed("replicate_slot", || {
             let CiphertextMeta { len, bounds, .. } = self.metadata(x).meta;
-            if slot >= len {
-                return Err(error::position("values", slot, len));
-            }
+            ensure(slot < len, || error::position("values", slot, len))?;
             let all = self.sum_slots(&self.mask_slots(x, &[slot])?)?;
             // One term is a value of `x`, the others are zeros.
             let meta =

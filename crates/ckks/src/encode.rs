@@ -9,6 +9,7 @@
 
 #[cfg(doc)]
 use bellerophon_ring::ErrorKind;
+use bellerophon_ring::error::ensure;
 use bellerophon_ring::error::operation;
 use bellerophon_ring::{Ntt, Poly, Result, Ring, wire::Fingerprint};
 use num_complex::Complex64;
@@ -393,27 +394,17 @@ fn wipe(values: &mut [Complex64]) {
 
 /// Refuses empty vectors, vectors above `slots`, and values that are not finite.
 pub fn check_values<T: SlotValue>(values: &[T], slots: usize) -> Result<()> {
-    if values.is_empty() {
-        return Err(error::no_values());
-    }
-    if values.len() > slots {
-        return Err(error::too_many_values(values.len(), slots));
-    }
+    ensure(!values.is_empty(), || error::no_values())?;
+    ensure(values.len() <= slots, || error::too_many_values(values.len(), slots))?;
     for (index, v) in values.iter().enumerate() {
-        if !v.to_complex().is_finite() {
-            let count = values.len();
-            return Err(error::non_finite("value", index, count));
-        }
+        ensure(v.to_complex().is_finite(), || error::non_finite("value", index, values.len()))?;
     }
     Ok(())
 }
 
 /// Refuses reals where values may be complex; `f64` would drop their imaginary parts.
 pub fn check_type<T: SlotValue>(bounds: &Bounds) -> Result<()> {
-    if T::REAL && !bounds.values.is_real() {
-        return Err(error::complex_values());
-    }
-    Ok(())
+    ensure(!T::REAL || bounds.values.is_real(), || error::complex_values())
 }
 
 /// Refuses a number that is NaN or infinite, without repeating it.

@@ -3,6 +3,7 @@
 #[cfg(doc)]
 use bellerophon_ring::ErrorKind;
 use bellerophon_ring::Result;
+use bellerophon_ring::error::ensure;
 
 use crate::error;
 
@@ -238,9 +239,7 @@ pub fn check_domain(bounds: &Bounds, lo: f64, hi: f64) -> Result<()> {
     let slack = SLACK * (hi - lo);
     let domain = Interval::real(lo - slack, hi + slack)?;
     for (what, range) in [("values", &bounds.values), ("padding", &bounds.padding)] {
-        if !domain.contains(range) {
-            return Err(error::outside_domain(what, range.in_words(), lo, hi));
-        }
+        ensure(domain.contains(range), || error::outside_domain(what, range.in_words(), lo, hi))?;
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use bellerophon_mlwe::{
 };
 #[cfg(doc)]
 use bellerophon_ring::ErrorKind;
+use bellerophon_ring::error::ensure;
 use bellerophon_ring::{
     Error, PackedPoly, Result, Ring,
     wire::{Fingerprint, Packed},
@@ -399,9 +400,7 @@ impl EvaluationKeys {
     fn check(&self, shape: &bellerophon_mlwe::SwitchKeyInfo) -> Result<()> {
         self.params.check(shape.to.fingerprint)?;
         for key in [shape.from.key, shape.to.key] {
-            if key != self.secret {
-                return Err(bellerophon_mlwe::error::key_mismatch(key, self.secret));
-            }
+            ensure(key == self.secret, || bellerophon_mlwe::error::key_mismatch(key, self.secret))?;
         }
         Ok(())
     }

@@ -26,6 +26,7 @@
 //! first, which takes one level; with no level left it returns `ErrorKind::Length`.
 
 use bellerophon_ring::Result;
+use bellerophon_ring::error::ensure;
 
 use crate::ciphertext::CiphertextMeta;
 use crate::encode::Plaintext;
@@ -52,10 +53,7 @@ pub fn pair(
 
 /// Refuses operands of unequal numbers of values.
 pub fn check_len(left: usize, right: usize) -> Result<()> {
-    if left != right {
-        return Err(error::length_mismatch(left, right));
-    }
-    Ok(())
+    ensure(left == right, || error::length_mismatch(left, right))
 }
 
 impl CiphertextMeta {
@@ -79,12 +77,8 @@ impl CiphertextMeta {
 
     /// The metadata with the first `len` slots as the values.
     pub fn with_len(mut self, len: usize) -> Result<Self> {
-        if len == 0 {
-            return Err(error::no_values());
-        }
-        if len > self.slots {
-            return Err(error::too_many_values(len, self.slots));
-        }
+        ensure(len != 0, || error::no_values())?;
+        ensure(len <= self.slots, || error::too_many_values(len, self.slots))?;
         if len > self.len {
             // Some padding becomes values.
             self.bounds = self.bounds.mixed();

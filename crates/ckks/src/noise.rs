@@ -33,6 +33,7 @@ use bellerophon_mlwe::noise::canonical;
 #[cfg(doc)]
 use bellerophon_ring::ErrorKind;
 use bellerophon_ring::Result;
+use bellerophon_ring::error::ensure;
 
 use crate::error;
 use crate::origins::Relation;
@@ -407,9 +408,7 @@ impl Heaan {
     /// both are above the highest.
     pub fn mul(&self, params: &Params, y: &Self) -> Result<Self> {
         let level = self.level.min(y.level);
-        if level == 0 {
-            return Err(error::out_of_levels(1, 0));
-        }
+        ensure(level != 0, || error::out_of_levels(1, 0))?;
         params.check_level(level)?;
         let (lattice, scale) = (params.lattice(), params.scale());
         // Appendix A.2, "Multiplication". In units of the message, the product is divided by one

@@ -5,6 +5,7 @@ use std::{fmt, sync::Arc};
 use bellerophon_mlwe::{self as mlwe, RelinStrategy};
 #[cfg(doc)]
 use bellerophon_ring::ErrorKind;
+use bellerophon_ring::error::ensure;
 use bellerophon_ring::{NttTable, Result, Ring, wire::Fingerprint};
 
 use crate::embedding::Embedding;
@@ -390,19 +391,13 @@ impl Params {
     pub fn check_level_of(&self, limbs: usize, level: usize) -> Result<()> {
         self.check_level(level)?;
         let needed = self.limbs_at(level);
-        if limbs != needed {
-            return Err(error::level_limbs(limbs, level, needed));
-        }
-        Ok(())
+        ensure(limbs == needed, || error::level_limbs(limbs, level, needed))
     }
 
     /// Refuses levels that this chain does not have.
     pub fn check_level(&self, level: usize) -> Result<()> {
         let highest = self.max_level();
-        if level > highest {
-            return Err(error::level_too_high(level, highest));
-        }
-        Ok(())
+        ensure(level <= highest, || error::level_too_high(level, highest))
     }
 
     /// The level with this number of limbs; refuses a number that no level has.

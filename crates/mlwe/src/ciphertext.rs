@@ -2,6 +2,7 @@
 
 #[cfg(doc)]
 use bellerophon_ring::ErrorKind;
+use bellerophon_ring::error::ensure;
 use bellerophon_ring::{BaseConverter, During, Ntt, Poly, Result, Ring, wire::Fingerprint};
 use zeroize::Zeroizing;
 
@@ -27,9 +28,7 @@ impl Ciphertext {
     /// Assembles a ciphertext from its polynomials.
     pub fn new(params: &Params, b: Poly<Ntt>, a: Vec<Poly<Ntt>>, key: KeyId) -> Result<Self> {
         // As many masks as the rank, all with the limbs of the body.
-        if a.len() != params.rank() {
-            return Err(error::rank(a.len(), params.rank()));
-        }
+        ensure(a.len() == params.rank(), || error::rank(a.len(), params.rank()))?;
         params.check_poly(&b)?;
         for mask in &a {
             params.check_poly(mask)?;
@@ -253,14 +252,8 @@ impl Operand {
         params.check(self.fingerprint)?;
         // Parameters first, then key, then level: the first mismatch is reported.
         params.check(other.fingerprint)?;
-        if self.key != other.key {
-            return Err(error::key_mismatch(other.key, self.key));
-        }
-        if self.limbs != other.limbs {
-            let needed = self.limbs.to_string();
-            return Err(error::limbs(other.limbs, needed));
-        }
-        Ok(())
+        ensure(self.key == other.key, || error::key_mismatch(other.key, self.key))?;
+        ensure(self.limbs == other.limbs, || error::limbs(other.limbs, self.limbs.to_string()))
     }
 }
 

@@ -4,6 +4,7 @@
 //! `q_0..q_{limbs-1}, p_0..p_{k-1}`. Sums of many rotations (matrix products) are added in this
 //! form and divided by `P` once.
 
+use bellerophon_ring::error::ensure;
 use bellerophon_ring::{Automorphism, Ntt, Poly, Result, wire::Fingerprint};
 
 use crate::ciphertext::{Ciphertext, Operand};
@@ -52,10 +53,7 @@ impl CiphertextQP {
     pub(crate) fn add_body_assign(&mut self, params: &Params, poly: &Poly<Ntt>) -> Result<()> {
         params.check(self.fingerprint)?;
         params.check_poly(poly)?;
-        if poly.limbs() != self.limbs {
-            let needed = self.limbs.to_string();
-            return Err(error::limbs(poly.limbs(), needed));
-        }
+        ensure(poly.limbs() == self.limbs, || error::limbs(poly.limbs(), self.limbs.to_string()))?;
         // P poly is zero modulo the special primes, so only the limbs of Q_l change.
         for (i, factor) in special_product(params, self.limbs).into_iter().enumerate() {
             let q = params.q().modulus(i);

@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use bellerophon_ring::error::ensure;
 use bellerophon_ring::{Digits, Factor, Ntt, Poly, Result, Rotated, Weighted};
 
 use crate::ciphertext::Ciphertext;
@@ -36,16 +37,11 @@ impl CiphertextQP {
     ) -> Result<Vec<Self>> {
         // Step 1: check every index and every stored factor before any computation.
         let ct = *operands.first().ok_or_else(error::empty)?;
-        if rotations.is_empty() {
-            return Err(error::empty());
-        }
+        ensure(!rotations.is_empty(), || error::empty())?;
         let alike = |other: &Ciphertext| check_alike(params, ct, other);
         operands.iter().try_for_each(|operand| alike(operand))?;
         for term in sums.iter().flatten() {
-            if term.row >= rotations.len() {
-                let (found, given) = (term.row, rotations.len());
-                return Err(error::no_rotation(found, given));
-            }
+            ensure(term.row < rotations.len(), || error::no_rotation(term.row, rotations.len()))?;
             if let Factor::Stored(poly) = term.factor {
                 check_extended(params, ct.limbs(), poly)?;
             }
@@ -88,14 +84,9 @@ impl CiphertextQP {
 
 /// Fails unless `other` has parameters, key and limbs of `ct`.
 fn check_alike(params: &Params, ct: &Ciphertext, other: &Ciphertext) -> Result<()> {
-    if other.key != ct.key {
-        return Err(error::key_mismatch(other.key, ct.key));
-    }
+    ensure(other.key == ct.key, || error::key_mismatch(other.key, ct.key))?;
     params.check(other.fingerprint)?;
-    if other.limbs() != ct.limbs() {
-        return Err(error::limbs(other.limbs(), ct.limbs().to_string()));
-    }
-    Ok(())
+    ensure(other.limbs() == ct.limbs(), || error::limbs(other.limbs(), ct.limbs().to_string()))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Encryption under the secret key (seeded) and under a public key.
 
+use bellerophon_ring::error::ensure;
 use bellerophon_ring::{
     During, Ntt, Poly, Result, Ring, SmallProductSum,
     sample::{self, Seed},
@@ -172,9 +173,7 @@ impl PublicKey {
         b: Vec<Poly<Ntt>>,
         key: KeyId,
     ) -> Result<Self> {
-        if b.len() != params.rank() {
-            return Err(error::rank(b.len(), params.rank()));
-        }
+        ensure(b.len() == params.rank(), || error::rank(b.len(), params.rank()))?;
         // The parts may come from untrusted input: check shapes and residues.
         for poly in &b {
             check_extended(params, params.limbs(), poly)?;
@@ -305,9 +304,7 @@ pub(crate) fn check_residues(ring: &Ring, poly: &Poly<Ntt>) -> Result<()> {
 
 /// `Err` unless the polynomial is over `q_0..q_{limbs-1}, p_0..p_{k-1}`.
 pub(crate) fn check_extended(params: &Params, limbs: usize, poly: &Poly<Ntt>) -> Result<()> {
-    if poly.degree() != params.degree() {
-        return Err(error::degree(poly.degree(), params.degree()));
-    }
+    ensure(poly.degree() == params.degree(), || error::degree(poly.degree(), params.degree()))?;
     // Polynomials modulo Q_l P have all special primes.
     let needed = limbs + params.p().limbs();
     if poly.limbs() != needed {

@@ -1,5 +1,6 @@
 //! Gadget digits of ciphertext masks, shared by several key switches (hoisting).
 
+use bellerophon_ring::error::ensure;
 use bellerophon_ring::{Ntt, Poly, Result, wire::Fingerprint};
 
 use crate::error;
@@ -21,9 +22,7 @@ impl HoistedDigits {
         let limbs = polys.first().ok_or_else(error::empty)?.limbs();
         for poly in polys {
             params.check_poly(poly)?;
-            if poly.limbs() != limbs {
-                return Err(error::limbs(poly.limbs(), limbs.to_string()));
-            }
+            ensure(poly.limbs() == limbs, || error::limbs(poly.limbs(), limbs.to_string()))?;
         }
         let digits = polys.iter().map(|poly| params.gadget().decompose(poly)).collect();
         Ok(Self { digits, limbs, fingerprint: params.fingerprint() })

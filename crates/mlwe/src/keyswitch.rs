@@ -18,6 +18,7 @@ use std::sync::{Arc, OnceLock};
 
 #[cfg(doc)]
 use bellerophon_ring::ErrorKind;
+use bellerophon_ring::error::ensure;
 use bellerophon_ring::{
     Addend, DecomposedRows, Digits, Epilogue, GadgetKey, KeyDecomposition, KeyRows, Modulus, Ntt,
     PackedPoly, Poly, Result, Ring,
@@ -75,10 +76,7 @@ pub(crate) fn check_end(found: KeyIdent, needed: KeyIdent) -> Result<()> {
         return Err(error::params_mismatch(found, needed));
     }
     // Parameters can be equal while keys differ, so both are compared.
-    if found.key != needed.key {
-        return Err(error::key_mismatch(found.key, needed.key));
-    }
-    Ok(())
+    ensure(found.key == needed.key, || error::key_mismatch(found.key, needed.key))
 }
 
 /// A switching key ready for use.
@@ -177,9 +175,7 @@ impl KeySwitchKey {
         limbs: usize,
         rng: &mut R,
     ) -> Result<Self> {
-        if from.is_empty() {
-            return Err(error::empty());
-        }
+        ensure(!from.is_empty(), || error::empty())?;
         // Checks first: nothing is drawn from `rng` for bad arguments.
         params.check_limbs(limbs)?;
         for poly in from.iter().chain(to) {
@@ -353,9 +349,7 @@ impl KeySwitchKey {
         // All components have the same level.
         for poly in c {
             params.check_poly(poly)?;
-            if poly.limbs() != limbs {
-                return Err(error::limbs(poly.limbs(), limbs.to_string()));
-            }
+            ensure(poly.limbs() == limbs, || error::limbs(poly.limbs(), limbs.to_string()))?;
         }
         Ok(params.gadget().digits_of(&c.iter().collect::<Vec<_>>()))
     }
@@ -373,9 +367,7 @@ impl KeySwitchKey {
     }
 
     pub(crate) fn check_digits(&self, rank: usize, limbs: usize) -> Result<()> {
-        if rank != self.shape.from_rank {
-            return Err(error::rank(rank, self.shape.from_rank));
-        }
+        ensure(rank == self.shape.from_rank, || error::rank(rank, self.shape.from_rank))?;
         if limbs > self.limbs() {
             let needed = format!("at most {}, the limbs of the key,", self.limbs());
             return Err(error::limbs(limbs, needed));

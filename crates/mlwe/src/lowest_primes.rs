@@ -9,6 +9,7 @@
 #[cfg(doc)]
 use bellerophon_ring::ErrorKind;
 use bellerophon_ring::Result;
+use bellerophon_ring::error::ensure;
 
 use crate::ciphertext::Ciphertext;
 use crate::params::{Params, check_chains, check_no_weaker};
@@ -40,17 +41,10 @@ impl SecretKey {
     /// [`ErrorKind::Parameters`] if `to` has a lower security level.
     pub fn under(&self, to: &Params) -> Result<Self> {
         let own = self.params();
-        if to.degree() != own.degree() {
-            return Err(error::degree(to.degree(), own.degree()));
-        }
-        if to.rank() != own.rank() {
-            return Err(error::rank(to.rank(), own.rank()));
-        }
+        ensure(to.degree() == own.degree(), || error::degree(to.degree(), own.degree()))?;
+        ensure(to.rank() == own.rank(), || error::rank(to.rank(), own.rank()))?;
         let (found, needed) = (to.spec().secret, own.spec().secret);
-        if found != needed {
-            let (found, needed) = (found.to_string(), needed.to_string());
-            return Err(error::secret(found, needed));
-        }
+        ensure(found == needed, || error::secret(found.to_string(), needed.to_string()))?;
         check_no_weaker(own, to)?;
         Self::restore(to, self.all_coefficients(), self.id())
     }
@@ -61,9 +55,7 @@ impl Ciphertext {
     /// ([`Params::lowest`]). `from` are its own parameters.
     pub fn under(self, from: &Params, to: &Params) -> Result<Self> {
         from.check(self.fingerprint)?;
-        if self.rank() != to.rank() {
-            return Err(error::rank(self.rank(), to.rank()));
-        }
+        ensure(self.rank() == to.rank(), || error::rank(self.rank(), to.rank()))?;
         check_chains(from, to, self.limbs())?;
         Ok(Self { fingerprint: to.fingerprint(), ..self })
     }

@@ -16,6 +16,7 @@
 
 #[cfg(doc)]
 use bellerophon_ring::ErrorKind;
+use bellerophon_ring::error::ensure;
 use bellerophon_ring::{
     During, Ntt, Poly, Result,
     sample::{Seed, uniform_from_seed},
@@ -182,9 +183,7 @@ impl ModRaiseKey {
         if ct.ident().key != self.shape.from.key {
             return Err(error::key_mismatch(ct.ident().key, self.shape.from.key));
         }
-        if ct.limbs() != 1 {
-            return Err(error::limbs(ct.limbs(), "1".into()));
-        }
+        ensure(ct.limbs() == 1, || error::limbs(ct.limbs(), "1".into()))?;
         let q = params.q().modulus(0);
         if (factor as f64).abs().log2() + (q.value() as f64).log2() - 1.0 >= MAX_LOG_COEFFICIENT {
             return Err(error::parameter(

@@ -15,6 +15,7 @@
 
 #[cfg(doc)]
 use bellerophon_ring::ErrorKind;
+use bellerophon_ring::error::ensure;
 use bellerophon_ring::{Ntt, Poly, Result, SubringMap};
 use zeroize::Zeroizing;
 
@@ -79,9 +80,7 @@ impl ModuleMap {
 
     /// `pi^-1`: the polynomial with the given `f` components.
     pub fn join(&self, parts: &[Poly<Ntt>]) -> Result<Poly<Ntt>> {
-        if parts.len() != self.factor() {
-            return Err(error::rank(parts.len(), self.factor()));
-        }
+        ensure(parts.len() == self.factor(), || error::rank(parts.len(), self.factor()))?;
         // All components are over the small ring, at one level.
         for part in parts {
             self.check(part, &self.small)?;
@@ -222,10 +221,7 @@ impl ModuleMap {
 
     pub(crate) fn check_module_rank(&self) -> Result<()> {
         let needed = self.large.rank() * self.factor();
-        if self.small.rank() != needed {
-            return Err(error::rank(self.small.rank(), needed));
-        }
-        Ok(())
+        ensure(self.small.rank() == needed, || error::rank(self.small.rank(), needed))
     }
 
     fn check_equal_rank(&self) -> Result<()> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 #[cfg(doc)]
 use bellerophon_ring::ErrorKind;
+use bellerophon_ring::error::ensure;
 use bellerophon_ring::{
     Domain, HybridGadget, Modulus, Poly, Result, Ring, sample::Gaussian, wire::Fingerprint,
 };
@@ -225,9 +226,7 @@ impl Params {
     /// `Err` unless the polynomial has the degree of the ring and at most as many limbs as the
     /// chain.
     pub(crate) fn check_poly<D: Domain>(&self, poly: &Poly<D>) -> Result<()> {
-        if poly.degree() != self.degree() {
-            return Err(error::degree(poly.degree(), self.degree()));
-        }
+        ensure(poly.degree() == self.degree(), || error::degree(poly.degree(), self.degree()))?;
         self.check_limbs(poly.limbs())
     }
 }
@@ -290,9 +289,7 @@ fn check_shape(spec: &ParamsSpec) -> Result<()> {
 
 /// `Err` unless both parameter sets have the same degree and the same first `limbs` primes.
 pub(crate) fn check_chains(from: &Params, to: &Params, limbs: usize) -> Result<()> {
-    if from.degree() != to.degree() {
-        return Err(error::degree(from.degree(), to.degree()));
-    }
+    ensure(from.degree() == to.degree(), || error::degree(from.degree(), to.degree()))?;
     check_primes(from, to, limbs)
 }
 
@@ -303,9 +300,7 @@ pub(crate) fn check_primes(from: &Params, to: &Params, limbs: usize) -> Result<(
     // Reports the first limb that differs.
     let primes = from.spec().q.iter().zip(&to.spec().q).take(limbs).enumerate();
     for (limb, (&found, &needed)) in primes {
-        if found != needed {
-            return Err(error::moduli(limb, found, needed));
-        }
+        ensure(found == needed, || error::moduli(limb, found, needed))?;
     }
     Ok(())
 }

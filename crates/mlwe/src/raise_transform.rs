@@ -30,6 +30,7 @@ use std::sync::Arc;
 
 #[cfg(doc)]
 use bellerophon_ring::ErrorKind;
+use bellerophon_ring::error::ensure;
 use bellerophon_ring::{
     Automorphism, BaseConverter, During, ModDown, Ntt, PackedPoly, Poly, Result, Ring,
     sample::{Seed, uniform_from_seed},
@@ -113,9 +114,7 @@ impl RaiseTransform {
         name: &[u64],
         encode: impl FnOnce(f64) -> Vec<Vec<i64>>,
     ) -> Result<Self> {
-        if terms.is_empty() {
-            return Err(error::empty());
-        }
+        ensure(!terms.is_empty(), || error::empty())?;
         // Step 1: P', and C = floor(P' / 2^f).
         let special = special_primes(params, terms.len());
         let p = params.p().at_limbs(special);
@@ -238,9 +237,7 @@ impl RaiseTransform {
     fn check<'a>(&self, key: &RaiseTransformKey, ct: &'a Ciphertext) -> Result<&'a Poly<Ntt>> {
         key.check_matrix(self)?;
         check_end(ct.ident(), key.from)?;
-        if ct.limbs() != 1 {
-            return Err(error::limbs(ct.limbs(), "1".into()));
-        }
+        ensure(ct.limbs() == 1, || error::limbs(ct.limbs(), "1".into()))?;
         match ct.masks() {
             [mask] => Ok(mask),
             masks => Err(error::rank(masks.len(), 1)),
@@ -342,9 +339,7 @@ impl RaiseTransformKey {
             return Err(error::degree(found, needed));
         }
         check_primes(source, params, 1)?;
-        if source.rank() != 1 {
-            return Err(error::rank(source.rank(), 1));
-        }
+        ensure(source.rank() == 1, || error::rank(source.rank(), 1))?;
         // Step 2: both secrets modulo Q P'.
         let sparse = Zeroizing::new(ring.forward(ring.from_signed(from.coefficients(0))));
         let secrets: Vec<Zeroizing<Poly<Ntt>>> = (0..params.rank())
@@ -411,10 +406,7 @@ impl RaiseTransformKey {
     /// `Err` unless the key belongs to the matrix.
     pub(crate) fn check_matrix(&self, transform: &RaiseTransform) -> Result<()> {
         let (found, needed) = (self.matrix, transform.fingerprint());
-        if found != needed {
-            return Err(error::params_mismatch(found, needed));
-        }
-        Ok(())
+        ensure(found == needed, || error::params_mismatch(found, needed))
     }
 
     /// The seed of the masks.

@@ -10,6 +10,7 @@
 
 #[cfg(doc)]
 use bellerophon_ring::ErrorKind;
+use bellerophon_ring::error::ensure;
 use bellerophon_ring::{Addend, During, Epilogue, Ntt, Result};
 use rand::CryptoRng;
 
@@ -40,9 +41,7 @@ impl RankReduceKey {
     ) -> Result<Self> {
         // A reduction drops at least one component.
         let (rank, kept) = (from.params().rank(), to.params().rank());
-        if kept >= rank {
-            return Err(error::rank(kept, rank - 1));
-        }
+        ensure(kept < rank, || error::rank(kept, rank - 1))?;
         check_part(from, to)?;
         // Only the dropped components are switched.
         let key = KeySwitchKey::between_components(from, kept..rank, to, limbs, rng)?;
@@ -109,9 +108,7 @@ pub fn pad_rank(
     key: crate::key_id::KeyId,
 ) -> Result<Ciphertext> {
     from.check(ct.fingerprint)?;
-    if to.rank() < ct.rank() {
-        return Err(error::rank(to.rank(), ct.rank()));
-    }
+    ensure(to.rank() >= ct.rank(), || error::rank(to.rank(), ct.rank()))?;
     // Degree and primes must match at the level of the ciphertext.
     check_chains(from, to, ct.limbs())?;
     let ring = to.q().at_limbs(ct.limbs());

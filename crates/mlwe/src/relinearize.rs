@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 #[cfg(doc)]
 use bellerophon_ring::ErrorKind;
+use bellerophon_ring::error::ensure;
 use bellerophon_ring::{Addend, During, Epilogue, Ntt, Poly, Result, error::operation};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
@@ -147,9 +148,7 @@ impl RelinKeys {
         };
         // Step 3: the last key must end at the secret of the ciphertexts.
         strategy.work().check(end.fingerprint)?;
-        if end.key != shape.from.key {
-            return Err(error::key_mismatch(end.key, shape.from.key));
-        }
+        ensure(end.key == shape.from.key, || error::key_mismatch(end.key, shape.from.key))?;
         // A key that the strategy does not need is dropped.
         let down = down.filter(|_| strategy.is_raised());
         Ok(Self { strategy: strategy.clone(), cross, down })

@@ -4,6 +4,7 @@ use std::fmt;
 
 #[cfg(doc)]
 use bellerophon_ring::ErrorKind;
+use bellerophon_ring::error::ensure;
 use bellerophon_ring::{Ntt, Poly, Result, sample};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
@@ -131,9 +132,7 @@ impl SecretKey {
         if to.degree() != self.params.degree() {
             return Err(error::degree(to.degree(), self.params.degree()));
         }
-        if to.rank() > self.params.rank() {
-            return Err(error::rank(to.rank(), self.params.rank()));
-        }
+        ensure(to.rank() <= self.params.rank(), || error::rank(to.rank(), self.params.rank()))?;
         check_no_weaker(&self.params, to)?;
         let part = &self.coefficients[..to.dimension()];
         // Chance determines the weight of a part of a sparse secret, so it is checked here.
@@ -167,12 +166,8 @@ impl SecretKey {
     pub fn extend_rank<R: CryptoRng + ?Sized>(&self, to: &Params, rng: &mut R) -> Result<Self> {
         // Step 1: shape, then security level.
         let own = &self.params;
-        if to.degree() != own.degree() {
-            return Err(error::degree(to.degree(), own.degree()));
-        }
-        if to.rank() <= own.rank() {
-            return Err(error::rank(to.rank(), own.rank() + 1));
-        }
+        ensure(to.degree() == own.degree(), || error::degree(to.degree(), own.degree()))?;
+        ensure(to.rank() > own.rank(), || error::rank(to.rank(), own.rank() + 1))?;
         check_no_weaker(own, to)?;
         // Step 2: fresh components, with the kind of this secret and at least its density.
         let more = to.dimension() - own.dimension();

@@ -1,6 +1,7 @@
 //! The automorphisms `X -> X^g` of `Z[X] / (X^N + 1)`, `g` odd.
 
 use crate::backend::{self, Permutation};
+use crate::error::ensure;
 use crate::error::{self, Result};
 use crate::par::CHEAP;
 use crate::poly::{Coeff, Ntt, Poly};
@@ -22,9 +23,7 @@ impl Automorphism {
         let order = 2 * ring.degree();
         // X has order 2N, and only odd exponents give automorphisms.
         let exponent = exponent % order;
-        if exponent.is_multiple_of(2) {
-            return Err(error::even_exponent(exponent as u64));
-        }
+        ensure(!exponent.is_multiple_of(2), || error::even_exponent(exponent as u64))?;
         let exponents = ring.table(0).exponents();
         let mut position = vec![0u32; order];
         for (i, &e) in exponents.iter().enumerate() {

@@ -1,5 +1,6 @@
 //! One odd prime `q < 2^61` with the constants that reduce modulo it.
 
+use crate::error::ensure;
 use crate::error::{self, Result};
 use crate::primality;
 
@@ -21,9 +22,7 @@ impl Modulus {
         if !(3..1 << 61).contains(&value) || value.is_multiple_of(2) {
             return Err(error::modulus_range(value));
         }
-        if !primality::is_prime(value) {
-            return Err(error::not_prime(value));
-        }
+        ensure(primality::is_prime(value), || error::not_prime(value))?;
         // q is odd, so it does not divide 2^128 and floor((2^128 - 1) / q) = floor(2^128 / q).
         let ratio = u128::MAX / value as u128;
         Ok(Self { value, ratio: ((ratio >> 64) as u64, ratio as u64) })
@@ -150,9 +149,7 @@ impl Modulus {
     /// `a^-1` by Fermat's little theorem.
     pub fn inv(&self, a: u64) -> Result<u64> {
         // q is prime, so only 0 has no inverse.
-        if self.reduce(a) == 0 {
-            return Err(error::not_invertible(a, self.value));
-        }
+        ensure(self.reduce(a) != 0, || error::not_invertible(a, self.value))?;
         Ok(self.pow(self.reduce(a), self.value - 2))
     }
 

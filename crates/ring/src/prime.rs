@@ -1,5 +1,6 @@
 //! Search for NTT-friendly primes `q = 1 mod 2N`.
 
+use crate::error::ensure;
 use crate::error::{self, Result};
 use crate::modulus::Modulus;
 
@@ -76,9 +77,7 @@ fn candidates<'a>(
 /// `Err` unless enough primes were found.
 fn complete(found: Vec<Modulus>, wanted: usize, order: u64, bits: u32) -> Result<Vec<Modulus>> {
     // Fewer primes than wanted would silently shorten a chain.
-    if found.len() < wanted {
-        return Err(error::primes_exhausted(found.len(), wanted, order, bits));
-    }
+    ensure(found.len() >= wanted, || error::primes_exhausted(found.len(), wanted, order, bits))?;
     Ok(found)
 }
 

@@ -6,6 +6,7 @@ use num_bigint::{BigInt, BigUint};
 
 use crate::aligned::{AlignedVec, Pool};
 use crate::backend;
+use crate::error::ensure;
 use crate::error::{self, Result};
 use crate::modulus::Modulus;
 use crate::ntt::NttTable;
@@ -56,9 +57,7 @@ impl Ring {
                 return Err(error::basis(reason));
             }
         }
-        if tables.is_empty() {
-            return Err(error::basis("no primes".into()));
-        }
+        ensure(!tables.is_empty(), || error::basis("no primes".into()))?;
         let pool = Pool::default();
         Ok(Self { degree, range: 0..tables.len(), tables: tables.into(), pool })
     }

@@ -23,6 +23,7 @@ use std::sync::Arc;
 use crate::backend::{self, SubringTask};
 #[cfg(doc)]
 use crate::error::ErrorKind;
+use crate::error::ensure;
 use crate::error::{self, Result};
 use crate::modulus::Modulus;
 use crate::ntt::NttTable;
@@ -67,9 +68,7 @@ impl SubringMap {
     /// [`ErrorKind::Shape`] unless the large ring begins with the primes of the small ring.
     pub fn new(large: &Ring, small: &Ring) -> Result<Self> {
         let limbs = small.limbs();
-        if !large.degree().is_multiple_of(small.degree()) {
-            return Err(error::degree(small.degree()));
-        }
+        ensure(large.degree().is_multiple_of(small.degree()), || error::degree(small.degree()))?;
         // The small ring's primes must be the first primes of the large ring.
         let own = |i: usize| (i < large.limbs()).then(|| large.modulus(i).value());
         if let Some(limb) = (0..limbs).find(|&i| own(i) != Some(small.modulus(i).value())) {

@@ -3,6 +3,7 @@
 use std::{iter::once, ops::Range};
 
 use bellerophon_ring::Result;
+use bellerophon_ring::error::ensure;
 
 use crate::ciphertext::CiphertextMeta;
 use crate::error;
@@ -56,9 +57,7 @@ pub fn cleared<'c, A: CkksOps>(a: &A, x: &'c A::Ciphertext) -> Result<Operand<'c
     if meta.is_clear() {
         return Ok(Operand::Given(x));
     }
-    if level == 0 {
-        return Err(error::padding(len, slots));
-    }
+    ensure(level != 0, || error::padding(len, slots))?;
     masked(a, x, once(0..len)).map(Operand::made)
 }
 

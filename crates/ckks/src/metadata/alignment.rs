@@ -4,6 +4,7 @@
 //! scale absorbs the factor, and the message is unchanged.
 
 use bellerophon_ring::Result;
+use bellerophon_ring::error::ensure;
 
 use super::route::{AlignedProducts, Route, same_scale, tolerance};
 use super::rules::{LEAST_FACTOR, MetadataRules};
@@ -14,9 +15,7 @@ use crate::metadata::Metadata;
 impl MetadataRules<'_> {
     /// `x` at a level at most its own.
     pub fn drop_to_level(self, x: &Metadata, level: usize) -> Result<Metadata> {
-        if level > x.level {
-            return Err(error::level_too_high(level, x.level));
-        }
+        ensure(level <= x.level, || error::level_too_high(level, x.level))?;
         self.dropped(x, level)
     }
 
@@ -62,9 +61,7 @@ impl MetadataRules<'_> {
     /// The route of `x` to a scale and a level at most its own.
     pub fn match_scale(self, x: &Metadata, scale: f64, level: usize) -> Result<Route> {
         check_scale(scale)?;
-        if level > x.level {
-            return Err(error::level_too_high(level, x.level));
-        }
+        ensure(level <= x.level, || error::level_too_high(level, x.level))?;
         self.reached(x, scale, level).ok_or_else(|| {
             error::other_scale(
                 "the vector",

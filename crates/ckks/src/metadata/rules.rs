@@ -8,6 +8,7 @@ use bellerophon_mlwe as mlwe;
 #[cfg(doc)]
 use bellerophon_ring::ErrorKind;
 use bellerophon_ring::Result;
+use bellerophon_ring::error::ensure;
 
 use super::route::{AlignedProducts, Route};
 use crate::ciphertext::CiphertextMeta;
@@ -170,19 +171,13 @@ impl MetadataRules<'_> {
     /// have.
     pub fn check_levels(self, needed: usize, left: usize) -> Result<()> {
         self.params.check_level(left)?;
-        if left < needed {
-            return Err(error::out_of_levels(needed, left));
-        }
-        Ok(())
+        ensure(left >= needed, || error::out_of_levels(needed, left))
     }
 
     /// Refuses operands below the level for which a linear transform was prepared.
     pub fn check_prepared(self, prepared: usize, level: usize) -> Result<()> {
         self.params.check_level(level)?;
-        if level < prepared {
-            return Err(error::prepared_level(prepared, level));
-        }
-        Ok(())
+        ensure(level >= prepared, || error::prepared_level(prepared, level))
     }
 
     /// The vector that encodes values of a declared range in `slots` slots at a level.
@@ -211,9 +206,7 @@ impl MetadataRules<'_> {
     ) -> Result<Metadata> {
         self.params.check_level(level)?;
         let (least, most) = (len, self.params.max_slots());
-        if len == 0 {
-            return Err(error::no_values());
-        }
+        ensure(len != 0, || error::no_values())?;
         if !slots.is_power_of_two() || slots < least || slots > most {
             return Err(error::slot_count(slots, least, most));
         }

@@ -2,6 +2,7 @@
 
 use bellerophon_mlwe as mlwe;
 use bellerophon_ring::Result;
+use bellerophon_ring::error::ensure;
 
 use super::{route::same_scale, rules::MetadataRules};
 use crate::ciphertext::CiphertextMeta;
@@ -30,9 +31,7 @@ impl MetadataRules<'_> {
         let mut bounds: Option<Bounds> = None;
         for (x, steps) in terms {
             let found = x.meta.slots;
-            if found != slots {
-                return Err(error::slot_count(found, slots, slots));
-            }
+            ensure(found == slots, || error::slot_count(found, slots, slots))?;
             check_len(first.meta.len, x.meta.len)?;
             for &step in *steps {
                 let moved = normal(step, slots) != 0;

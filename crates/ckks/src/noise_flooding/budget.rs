@@ -6,6 +6,7 @@ use bellerophon_mlwe::{self as mlwe, KeyId, SecretKey};
 #[cfg(doc)]
 use bellerophon_ring::ErrorKind;
 use bellerophon_ring::Result;
+use bellerophon_ring::error::ensure;
 use rand::CryptoRng;
 
 use super::{Flooding, NoiseBound, Predicted, decrypt_flooded};
@@ -54,9 +55,7 @@ impl DecryptionBudget {
     /// As [`new`](Self::new), and if `left` exceeds `queries`.
     pub fn resume(key: KeyId, queries: u64, statistical_bits: f64, left: u64) -> Result<Self> {
         let budget = Self::new(key, queries, statistical_bits)?;
-        if left > queries {
-            return Err(error::budget_spent(left, queries, queries));
-        }
+        ensure(left <= queries, || error::budget_spent(left, queries, queries))?;
         Ok(Self { left, ..budget })
     }
 
@@ -97,10 +96,7 @@ impl DecryptionBudget {
         if key != self.key {
             return Err(mlwe::error::key_mismatch(key, self.key));
         }
-        if self.reserved == 0 {
-            return Err(error::not_reserved());
-        }
-        Ok(())
+        ensure(self.reserved != 0, || error::not_reserved())
     }
 
     /// Counts a result that was [checked](Self::check) before.
@@ -129,9 +125,7 @@ impl DecryptionBudget {
         check_type::<f64>(&ciphertext.meta.bounds)?;
         let worst = noise.worst(LOG2_FAILURE);
         let largest = bound.metadata().meta.bounds.values.extent();
-        if worst >= largest {
-            return Err(error::nothing_left(worst, largest));
-        }
+        ensure(worst < largest, || error::nothing_left(worst, largest))?;
         // Step 2: decryption, with the flooding noise added before decoding.
         let (params, flooding) = (encoder.params(), &self.flooding);
         let flooded = decrypt_flooded(params, ciphertext, key, bound, flooding, rng)?;

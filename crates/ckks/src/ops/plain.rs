@@ -1,6 +1,7 @@
 //! Sums and products with plain vectors, which are encoded to fit.
 
 use bellerophon_ring::Result;
+use bellerophon_ring::error::ensure;
 use num_complex::Complex64;
 
 use crate::ciphertext::Ciphertext;
@@ -19,10 +20,7 @@ use crate::{error, refresh};
 
 /// Refuses lists of different lengths.
 pub fn check_lengths(left: usize, right: usize) -> Result<()> {
-    if left != right {
-        return Err(error::lengths(left, right));
-    }
-    Ok(())
+    ensure(left == right, || error::lengths(left, right))
 }
 
 /// Refuses values that are no numbers, or not as many as the vector has.

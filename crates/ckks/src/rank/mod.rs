@@ -16,6 +16,7 @@ use bellerophon_mlwe::{self as mlwe, RankReduceKey, RingConversion, SecretKey};
 #[cfg(doc)]
 use bellerophon_ring::ErrorKind;
 use bellerophon_ring::Result;
+use bellerophon_ring::error::ensure;
 use rand::CryptoRng;
 
 pub use reducing::{ReducingEvaluator, ReducingKeys};
@@ -166,9 +167,7 @@ impl RankConversion {
     pub fn to_rank(&self, x: &Ciphertext) -> Result<Ciphertext> {
         self.large.check(x.lattice().ident().fingerprint)?;
         let (found, most) = (x.meta().slots, self.small.max_slots());
-        if found > most {
-            return Err(error::slot_count(found, 1, most));
-        }
+        ensure(found <= most, || error::slot_count(found, 1, most))?;
         // Coefficients are regrouped: the message, its scale and its noise are unchanged.
         let inner = self.rings.to_rank(x.lattice())?;
         Ok(Ciphertext::from_parts(&self.small, inner, *x.meta())?.of(x.origins.clone()))

@@ -4,6 +4,7 @@ use bellerophon_mlwe::{self as mlwe, RingSwitchKeys, SecretKey};
 #[cfg(doc)]
 use bellerophon_ring::ErrorKind;
 use bellerophon_ring::Result;
+use bellerophon_ring::error::ensure;
 use rand::CryptoRng;
 
 use crate::ciphertext::{Ciphertext, CiphertextMeta};
@@ -81,9 +82,7 @@ impl RingSwitch {
     pub fn apply(&self, x: &Ciphertext) -> Result<Ciphertext> {
         self.from.check(x.lattice().ident().fingerprint)?;
         let (found, most) = (x.meta().slots, self.slots);
-        if found > most {
-            return Err(error::slot_count(found, 1, most));
-        }
+        ensure(found <= most, || error::slot_count(found, 1, most))?;
 
         // Step 1: drop the limbs that the target does not have, and check the room for the factor.
         let (mut inner, meta) = x.clone().into_parts();

@@ -25,6 +25,7 @@ use std::{
 #[cfg(doc)]
 use bellerophon_ring::ErrorKind;
 use bellerophon_ring::Result;
+use bellerophon_ring::error::ensure;
 use num_complex::Complex64;
 
 pub use min_level::min_level;
@@ -210,25 +211,18 @@ impl Simulator {
     /// for its vectors; `mlwe::ErrorKind::ParamsMismatch` and [`ErrorKind::ParamsMismatch`] for
     /// vectors of other parameters; [`ErrorKind::Argument`] for a vector whose error is unbounded.
     pub fn noise_bound(&self, x: &SimCiphertext) -> Result<NoiseBound> {
-        if self.noise_model != NoiseModel::Worst {
-            return Err(error::no_worst_case());
-        }
+        ensure(self.noise_model == NoiseModel::Worst, || error::no_worst_case())?;
         self.check(x)?;
         // The prediction of a long loop may have grown to infinity, which bounds nothing.
         let found = x.metadata.meta.noise.total;
-        if !found.is_finite() {
-            return Err(error::variance(found));
-        }
+        ensure(found.is_finite(), || error::variance(found))?;
         Ok(NoiseBound::new(&self.params, x.metadata))
     }
 
     /// Refuses vectors of other parameters or of another noise model.
     fn check(&self, x: &SimCiphertext) -> Result<()> {
         self.params.check_same(&x.params)?;
-        if x.noise_model != self.noise_model {
-            return Err(error::no_worst_case());
-        }
-        Ok(())
+        ensure(x.noise_model == self.noise_model, || error::no_worst_case())
     }
 
     /// A vector of this simulator.

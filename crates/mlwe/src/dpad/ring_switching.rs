@@ -12,6 +12,7 @@
 #[cfg(doc)]
 use bellerophon_ring::ErrorKind;
 use bellerophon_ring::Result;
+use bellerophon_ring::error::ensure;
 use bellerophon_ring::error::operation;
 use rand::CryptoRng;
 
@@ -212,9 +213,7 @@ impl RingSwitchKeys {
         // Step 1: the source as a module over the ring of the conversion.
         let module = up.map().small().clone();
         let (found, needed) = (module.degree(), source.degree());
-        if !needed.is_multiple_of(found) {
-            return Err(error::degree(found, needed));
-        }
+        ensure(needed.is_multiple_of(found), || error::degree(found, needed))?;
         let whole = source.module_view(needed / found)?;
         // Step 2: the reduction drops the components that the target does not have.
         let shape = *reduce.key().shape();

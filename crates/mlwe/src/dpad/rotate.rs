@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 #[cfg(doc)]
 use bellerophon_ring::ErrorKind;
+use bellerophon_ring::error::ensure;
 use bellerophon_ring::{Addend, Epilogue, KeyRows, Ntt, Poly, Result};
 use rand::CryptoRng;
 
@@ -153,9 +154,7 @@ impl RankHoistedKeys {
     pub fn apply(&self, ct: &Ciphertext, exponents: &[usize]) -> Result<Ciphertext> {
         let end = self.down.key().shape().to;
         self.base.check(ct.fingerprint)?;
-        if ct.key != end.key {
-            return Err(error::key_mismatch(ct.key, end.key));
-        }
+        ensure(ct.key == end.key, || error::key_mismatch(ct.key, end.key))?;
         // Fetch and check every key before any computation.
         let keys: Vec<Arc<GaloisKey>> =
             exponents.iter().map(|&g| self.galois.get(g)).collect::<Result<_>>()?;

@@ -33,6 +33,7 @@ use std::fmt;
 
 #[cfg(doc)]
 use bellerophon_ring::ErrorKind;
+use bellerophon_ring::error::ensure;
 use bellerophon_ring::{Ntt, PackedPoly, Poly, Result};
 
 use crate::ciphertext::{Ciphertext, packed_len};
@@ -304,9 +305,7 @@ fn join_view(base: &Params, factor: usize) -> Result<Params> {
 /// The chain of `base` at a temporary rank with its own special primes, with the security level of
 /// `base`.
 fn temporary_params(base: &Params, rank: usize, p: Vec<u64>) -> Result<Params> {
-    if rank <= base.rank() {
-        return Err(error::rank(rank, base.rank() + 1));
-    }
+    ensure(rank > base.rank(), || error::rank(rank, base.rank() + 1))?;
     // The secret keeps its density, so a sparse one gets a larger weight.
     let secret = raised_secret(base.spec().secret, base.rank(), rank);
     Params::new(ParamsSpec { rank, p, secret, ..base.spec().clone() })

@@ -10,6 +10,7 @@
 mod cache;
 mod key_set;
 
+use bellerophon_ring::error::ensure;
 use bellerophon_ring::{
     Addend, Automorphism, Digits, Epilogue, Ntt, Poly, Result, Rotated, error::operation,
 };
@@ -96,10 +97,7 @@ impl GaloisKey {
         let shape = key.shape();
         shape.check_one_secret()?;
         // An automorphism maps a rank to itself.
-        if shape.from_rank != shape.to_rank {
-            let (found, needed) = (shape.from_rank, shape.to_rank);
-            return Err(error::rank(found, needed));
-        }
+        ensure(shape.from_rank == shape.to_rank, || error::rank(shape.from_rank, shape.to_rank))?;
         let map = params.q().automorphism(exponent)?;
         Ok(Self { map, key: key.into_expanded(params)? })
     }

@@ -1,5 +1,6 @@
 //! The serializable form of a switching key: bodies, and the seed of the masks.
 
+use bellerophon_ring::error::ensure;
 use bellerophon_ring::{Ntt, PackedPoly, Poly, Result, sample::Seed};
 
 use super::{KeySwitchKey, SwitchKeyInfo};
@@ -74,12 +75,8 @@ impl SeededKeySwitchKey {
         params.check(shape.to.fingerprint)?;
         params.check_limbs(shape.limbs)?;
         let rows = params.gadget().digits(shape.limbs).saturating_mul(shape.from_rank);
-        if shape.to_rank != params.rank() {
-            return Err(error::rank(shape.to_rank, params.rank()));
-        }
-        if b.len() != rows || rows == 0 {
-            return Err(error::rank(b.len(), rows.max(1)));
-        }
+        ensure(shape.to_rank == params.rank(), || error::rank(shape.to_rank, params.rank()))?;
+        ensure(b.len() == rows && rows != 0, || error::rank(b.len(), rows.max(1)))?;
         // Degree, limbs and residues: the parts may come from untrusted input.
         for poly in &b {
             check_extended(params, shape.limbs, poly)?;

@@ -1,5 +1,6 @@
 //! Serialized forms of evaluation keys: bodies and a seed.
 
+use bellerophon_ring::error::ensure;
 use bellerophon_ring::{
     Error, Result,
     sample::Seed,
@@ -145,9 +146,7 @@ wire_form! {
         params.check(form.to.fingerprint)?;
         params.check_limbs(limbs)?;
         // A key without rows would switch nothing.
-        if form.from_rank == 0 {
-            return Err(error::rank(0, 1));
-        }
+        ensure(form.from_rank != 0, || error::rank(0, 1))?;
         let ring = params.gadget().ring(limbs);
         let bodies = form.bodies.unpack_polys(ring, form.from_rank as usize)?;
         let (from, to) = (form.from, form.to);

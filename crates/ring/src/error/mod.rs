@@ -11,7 +11,7 @@ mod refusal;
 use std::io;
 
 pub use kind::ErrorKind;
-pub use refusal::{During, Error, Result, operation, refusal};
+pub use refusal::{During, Error, Result, ensure, operation, refusal};
 
 pub fn modulus_range(value: u64) -> Error {
     ErrorKind::Parameters

@@ -125,6 +125,12 @@ pub fn operation<T>(op: &'static str, steps: impl FnOnce() -> Result<T>) -> Resu
     steps().during(op)
 }
 
+/// Refuses unless a condition holds.
+#[doc(hidden)]
+pub fn ensure(holds: bool, refusal: impl FnOnce() -> Error) -> Result<()> {
+    if holds { Ok(()) } else { Err(refusal()) }
+}
+
 /// The refusal in a result, for tests.
 #[doc(hidden)]
 #[track_caller]

@@ -5,6 +5,7 @@ use std::ops::Range;
 use crate::basis_extension::{BaseConverter, residue};
 #[cfg(doc)]
 use crate::error::ErrorKind;
+use crate::error::ensure;
 use crate::error::{self, Result};
 use crate::poly::{Ntt, Poly};
 use crate::ring::Ring;
@@ -47,10 +48,7 @@ impl HybridGadget {
     /// of one mod-down.
     pub fn new(q: &Ring, p: &Ring) -> Result<Self> {
         let (count, most) = (p.limbs(), BaseConverter::MAX_SOURCES);
-        if count > most {
-            let reason = format!("{count} special primes; at most {most}");
-            return Err(error::basis(reason));
-        }
+        ensure(count <= most, || error::basis(format!("{count} special primes; at most {most}")))?;
         let full = q.join(p)?;
         // Step 1: cut the chain into digits.
         let starts = digit_starts(q, p.log2_modulus());

@@ -1,5 +1,6 @@
 //! Words packed to the bits of their limit, least significant bit first.
 
+use crate::error::ensure;
 use crate::error::{self, Result};
 use crate::modulus::Modulus;
 
@@ -74,9 +75,7 @@ pub(crate) fn unpack(bytes: &[u8], limit: Limit, out: &mut [u64]) -> Result<()> 
         largest = largest.max(*out);
     }
     // Step 3: range and padding.
-    if largest >= limit.value {
-        return Err(error::residue(largest, limit.value));
-    }
+    ensure(largest < limit.value, || error::residue(largest, limit.value))?;
     let used = out.len() * bits % 8;
     match bytes.last() {
         Some(last) if used != 0 && last >> used != 0 => Err(error::padding(*last)),

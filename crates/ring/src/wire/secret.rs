@@ -8,6 +8,7 @@ use zeroize::Zeroizing;
 use super::Fingerprinted;
 #[cfg(doc)]
 use crate::error::ErrorKind;
+use crate::error::ensure;
 use crate::error::{self, Result};
 
 /// A secret that its owner can store.
@@ -94,9 +95,7 @@ impl SecretWords {
     {
         let (found, needed) = (self.0.len(), count.saturating_mul(N));
         // The length is public; it is checked before memory is allocated.
-        if found != needed {
-            return Err(error::packed_length(found, needed));
-        }
+        ensure(found == needed, || error::packed_length(found, needed))?;
         let mut numbers = Zeroizing::new(Vec::with_capacity(count));
         let words = self.0.chunks_exact(N).map(|bytes| word(bytes.try_into().expect("N bytes")));
         numbers.extend(words);
