@@ -11,7 +11,7 @@ use crate::error;
 use crate::interval::{Bounds, Interval};
 use crate::noise::{self, Noise};
 use crate::of_integers::OfIntegers;
-use crate::origins::{Origins, Relation};
+use crate::origins::Origins;
 use crate::params::Params;
 
 /// Public metadata of an encrypted vector. Every operation updates it. Only code that builds
@@ -247,18 +247,6 @@ impl Ciphertext {
     /// The encryptions whose errors the vector carries.
     pub fn origins(&self) -> &Origins {
         &self.origins
-    }
-
-    /// The origins of the errors, and the period of the slots.
-    pub fn periodic(&self) -> (&Origins, usize) {
-        (&self.origins, self.meta.slots)
-    }
-
-    /// Whether two operands share errors, and the origins of a result of both.
-    pub fn joint_origins(&self, other: &Self) -> (Relation, Origins) {
-        let slots = self.meta.slots.max(other.meta.slots);
-        let [x, y] = [self, other].map(|v| v.origins.repeated(v.meta.slots, slots));
-        x.with(&y, slots)
     }
 
     /// The lattice ciphertext.

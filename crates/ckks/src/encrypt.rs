@@ -53,16 +53,17 @@ fn check(params: &Params, plaintext: &Plaintext) -> Result<()> {
     Err(error::declaration("range", needed))
 }
 
-/// Refuses encryptions whose noise exceeds half of the width of the declared range: the middle of
-/// the range is then nearer to the values than their decryption. A range of one point is public.
-fn check_width(fresh: &Metadata) -> Result<()> {
+/// The metadata of an encryption. Its noise may not exceed half of the width of the declared range:
+/// the middle of the range is then nearer to the values than their decryption. A range of one point
+/// is public.
+fn checked(fresh: Metadata) -> Result<CiphertextMeta> {
     let Bounds { values, .. } = fresh.meta.bounds;
     let (noise, width) = (fresh.noise(), values.hi() - values.lo());
     if width > 0.0 && noise > 0.5 * width {
         let what = "the declared range has a width of";
         return Err(error::lost_in_noise(what, noise, width));
     }
-    Ok(())
+    Ok(fresh.meta)
 }
 
 /// Refuses to return values whose error, since their range was last stated, exceeds half of the
@@ -93,9 +94,8 @@ pub fn encrypt<R: CryptoRng + ?Sized>(
 ) -> Result<Ciphertext> {
     check(params, plaintext)?;
     params.check(key.params().fingerprint())?;
-    let fresh = params.rules().encrypted_secret(&plaintext.metadata());
-    check_width(&fresh)?;
-    let fresh = Ciphertext::fresh(params, key.encrypt(&plaintext.poly, rng)?, fresh.meta)?;
+    let meta = checked(params.rules().encrypted_secret(&plaintext.metadata()))?;
+    let fresh = Ciphertext::fresh(params, key.encrypt(&plaintext.poly, rng)?, meta)?;
     Ok(fresh.of_integers(plaintext.integers))
 }
 
@@ -108,10 +108,9 @@ pub fn encrypt_seeded<R: CryptoRng + ?Sized>(
 ) -> Result<SeededCiphertext> {
     check(params, plaintext)?;
     params.check(key.params().fingerprint())?;
-    let fresh = params.rules().encrypted_secret(&plaintext.metadata());
-    check_width(&fresh)?;
-    let seeded = SeededCiphertext::new(key.encrypt_seeded(&plaintext.poly, rng)?, fresh.meta);
-    Ok(SeededCiphertext { integers: plaintext.integers, ..seeded })
+    let meta = checked(params.rules().encrypted_secret(&plaintext.metadata()))?;
+    let inner = key.encrypt_seeded(&plaintext.poly, rng)?;
+    Ok(SeededCiphertext { inner, meta, integers: plaintext.integers })
 }
 
 /// Encrypts under the public key, modulo `Q` times a special prime that is then divided out
@@ -128,10 +127,9 @@ pub fn encrypt_public<R: CryptoRng + ?Sized>(
 ) -> Result<Ciphertext> {
     // The public key carries a fingerprint of its own, which the lattice layer checks.
     check(params, plaintext)?;
-    let fresh = params.rules().encrypted_public(&plaintext.metadata());
-    check_width(&fresh)?;
+    let meta = checked(params.rules().encrypted_public(&plaintext.metadata()))?;
     let inner = key.encrypt(params.lattice(), &plaintext.poly, rng)?;
-    Ok(Ciphertext::fresh(params, inner, fresh.meta)?.of_integers(plaintext.integers))
+    Ok(Ciphertext::fresh(params, inner, meta)?.of_integers(plaintext.integers))
 }
 
 /// Decrypts to an encoded vector. Reads only as many limbs as message and noise need.

@@ -152,9 +152,7 @@ impl KeyLevels {
             let rows = gadget.digits(limbs) * components;
             KeySizes::of_rows(rows, rank, gadget.ring(limbs))
         };
-        let automorphisms = self.automorphisms(params);
-        let levels = automorphisms.values().chain(&self.relinearization).chain(&self.hoisted);
-        levels.into_iter().try_for_each(|&level| params.check_level(level))?;
+        self.check(params)?;
 
         // Step 1: the relinearization keys.
         let products = match self.relinearization {
@@ -184,7 +182,7 @@ impl KeyLevels {
         };
 
         // Step 3: one Galois key for each automorphism.
-        let own = automorphisms.into_values().map(|level| one(rank, level));
+        let own = self.automorphisms(params).into_values().map(|level| one(rank, level));
         Ok(own.fold(products + hoisted, Add::add))
     }
 }

@@ -6,7 +6,7 @@ use bellerophon_mlwe::{self as mlwe, RelinStrategy};
 #[cfg(doc)]
 use bellerophon_ring::ErrorKind;
 use bellerophon_ring::error::ensure;
-use bellerophon_ring::{NttTable, Result, Ring, wire::Fingerprint};
+use bellerophon_ring::{Result, Ring, wire::Fingerprint};
 
 use crate::embedding::Embedding;
 use crate::error::{self, rounded_up};
@@ -177,8 +177,7 @@ impl Params {
     /// [`ErrorKind::Level`] above [`max_level`](Self::max_level).
     pub fn lowest_levels(&self, level: usize) -> Result<Self> {
         let limbs = self.limbs_of(level)?;
-        let widths: Vec<usize> =
-            self.inner.limbs[..=level].windows(2).map(|pair| pair[1] - pair[0]).collect();
+        let widths: Vec<usize> = self.widths(level).collect();
         let relin_strategy = RelinStrategy::direct(&self.lattice().lowest(limbs)?);
         Self::with_relin_strategy(relin_strategy, &widths, self.inner.log_scale)
     }
@@ -238,6 +237,11 @@ impl Params {
     /// When the level is above [`max_level`](Self::max_level).
     pub fn limbs_at(&self, level: usize) -> usize {
         self.inner.limbs[level]
+    }
+
+    /// Number of primes of the levels `1, 2, .. level`, each of which one rescaling divides by.
+    pub fn widths(&self, level: usize) -> impl Iterator<Item = usize> {
+        self.inner.limbs[..=level].windows(2).map(|pair| pair[1] - pair[0])
     }
 
     /// As [`limbs_at`](Self::limbs_at), for a level that the chain may not have.
@@ -330,17 +334,6 @@ impl Params {
     /// uses.
     pub fn embedding(&self) -> &Embedding {
         &self.inner.embedding
-    }
-
-    /// The NTT modulo `q_limb` of polynomials in `X^(N / degree)`, such as encodings of
-    /// `degree / 2` slots. Returns a table for their `degree` coefficients, and for each position
-    /// of the NTT of degree `N` the position in the small NTT that holds its value. The positions
-    /// are empty when `degree` is `N`.
-    ///
-    /// # Panics
-    /// Unless `degree` is a power of two from 8 to `N` and there is such a limb.
-    pub fn small_transform(&self, degree: usize, limb: usize) -> (&NttTable, &[u32]) {
-        self.inner.sparse.transform(degree, limb)
     }
 
     /// The transforms of sparse polynomials modulo the primes of `Q`.

@@ -3,7 +3,7 @@
 use bellerophon_mlwe::{self as mlwe, PublicKey};
 #[cfg(doc)]
 use bellerophon_ring::ErrorKind;
-use bellerophon_ring::Result;
+use bellerophon_ring::{Result, error::ensure};
 use rand::CryptoRng;
 use serde::{Deserialize, Serialize};
 
@@ -91,13 +91,9 @@ impl Provided {
 
 /// Refuses scales other than that of the parameters.
 fn check_scale(params: &Params, scale: f64, level: usize) -> Result<()> {
-    if scale == params.scale() {
-        return Ok(());
-    }
-    let [found, needed] =
-        [scale, params.scale()].map(|scale| LevelScale { level, log2_scale: scale.log2() });
+    let [found, needed] = [scale, params.scale()].map(|scale| LevelScale::new(level, scale));
     let (what, remedy) = ("the vector", "vectors of providers have the scale of the parameters");
-    Err(error::other_scale(what, found, needed, remedy))
+    ensure(scale == params.scale(), || error::other_scale(what, found, needed, remedy))
 }
 
 /// The ciphertext, with the stated metadata.

@@ -21,6 +21,7 @@ use num_complex::Complex64;
 
 use crate::ciphertext::{Ciphertext, CiphertextMeta, Reading};
 use crate::cost::Trace;
+use crate::encode::Plaintext;
 use crate::error::no_bootstrapping;
 use crate::eval::Evaluator;
 use crate::hook::Span;
@@ -253,6 +254,20 @@ impl State {
         let slots = self.metadata.meta.slots.max(other.metadata.meta.slots);
         let [x, y] = [self, other].map(|v| v.origins.repeated(v.metadata.meta.slots, slots));
         x.with(&y, slots)
+    }
+}
+
+impl Ciphertext {
+    /// All that is known of it without keys.
+    pub fn state(&self) -> State {
+        State { metadata: self.metadata(), origins: self.origins.clone() }
+    }
+}
+
+impl Plaintext {
+    /// The plaintext as a vector whose noise is its rounding.
+    pub fn state(&self) -> State {
+        State { metadata: self.metadata(), origins: self.origins() }
     }
 }
 

@@ -28,7 +28,6 @@ use bellerophon_ring::ErrorKind;
 mod automatic;
 mod ckks_ops;
 mod report;
-mod step;
 mod violation;
 
 use std::{
@@ -41,8 +40,7 @@ use bellerophon_ring::{During, Result};
 use num_complex::Complex64;
 
 pub use automatic::Automatic;
-pub use report::{FalsePromise, Report};
-pub use step::Step;
+pub use report::{FalsePromise, Report, Step};
 pub use violation::{Outside, Violation};
 
 use crate::ciphertext::{Ciphertext, CiphertextMeta};

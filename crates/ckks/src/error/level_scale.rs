@@ -11,6 +11,13 @@ pub struct LevelScale {
     pub log2_scale: f64,
 }
 
+impl LevelScale {
+    /// A level and a scale.
+    pub fn new(level: usize, scale: f64) -> Self {
+        Self { level, log2_scale: scale.log2() }
+    }
+}
+
 impl fmt::Display for LevelScale {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "level {} at scale 2^{:.9}", self.level, self.log2_scale)

@@ -28,9 +28,7 @@ impl Vectors for Evaluator {
             x.iter().try_for_each(|x| self.check(x))?;
             let operands = op.operands(self, x)?;
             let operands: Vec<&Ciphertext> = operands.iter().map(|x| &**x).collect();
-            let state =
-                |x: &&Ciphertext| State { metadata: x.metadata(), origins: x.origins.clone() };
-            let states: Vec<State> = operands.iter().map(state).collect();
+            let states: Vec<State> = operands.iter().map(|x| x.state()).collect();
             // Step 2: the metadata. Results that could wrap are refused before any work.
             let costs = |x: &Metadata, step| self.rotation_cost(x, step);
             let Planned { plan, results } = op.plan(&Scope::new(self.rules(), &costs), &states)?;

@@ -13,10 +13,10 @@ use crate::encode::Plaintext;
 use crate::interval::Interval;
 use crate::metadata::route::{Route, same_scale};
 use crate::ops::CkksOps;
-use crate::ops::plain::check_lengths;
+use crate::ops::plain::{check_lengths, dot};
 use crate::ops::sum::Sum;
-use crate::origins::Relations;
 use crate::refresh;
+use crate::vectors::State;
 
 impl Evaluator {
     /// `x += y`, in place if both have one level and scale. On an error, which is one of
@@ -31,7 +31,7 @@ impl Evaluator {
             self.check(x)?;
             self.check(y)?;
             // The rule first: on an error the operand in place is unchanged.
-            let (relation, origins) = x.joint_origins(y);
+            let (relation, origins) = x.state().joint_origins(&y.state());
             let f = Sum::Plus.of_ranges();
             let sum = self.rules().sum(&x.metadata(), &y.metadata(), relation, f)?;
             x.inner.add_assign(self.params().lattice(), &y.inner)?;
@@ -52,9 +52,10 @@ impl Evaluator {
             let (x, constant) = (&*aligned[0], &*aligned[1]);
             let (to_x, to_p) = self.rules().align(&x.metadata(), &constant.metadata())?;
             let (x, constant) = (self.follow(x, &to_x)?, self.follow(constant, &to_p)?);
-            let (relation, origins) = x.joint_origins(&constant);
-            let [of_x, of_p] = [x.metadata(), constant.metadata()];
-            let metadata = self.rules().sum(&of_x, &of_p, relation, Interval::add)?;
+            let [of_x, of_p] = [x.state(), constant.state()];
+            let (relation, origins) = of_x.joint_origins(&of_p);
+            let metadata =
+                self.rules().sum(&of_x.metadata, &of_p.metadata, relation, Interval::add)?;
             let mut sum = x.into_owned();
             sum.inner.add_plain_assign(self.params().lattice(), constant.inner.b())?;
             sum.set(metadata.meta, origins);
@@ -89,8 +90,8 @@ impl Evaluator {
         self.check_plain(p)?;
         // The factor follows a bootstrap of `x` to its new level.
         let (x, p) = (&*refresh::replenished(self, x, 1)?, &*self.lifted(x, p)?);
-        let pair = Relations::new(&[[x.periodic(), (&p.origins(), p.slots)]], &[]);
-        let metadata = self.rules().mul_plain(&x.metadata(), &p.metadata(), pair.factors[0])?;
+        let (relation, origins) = x.state().joint_origins(&p.state());
+        let metadata = self.rules().mul_plain(&x.metadata(), &p.metadata(), relation)?;
         let mut product = self.follow(x, &Route::drop_to(metadata.level))?.into_owned();
         let limbs = product.lattice().limbs();
         let lattice = self.params().lattice();
@@ -99,7 +100,7 @@ impl Evaluator {
         } else {
             product.inner.mul_plain_assign(lattice, &p.poly_at(limbs))?;
         }
-        product.set(metadata.meta, pair.sum);
+        product.set(metadata.meta, origins);
         Ok(product)
     }
 
@@ -143,13 +144,8 @@ impl Evaluator {
             let x = refresh::alike(self, x)?;
             let p = x.iter().zip(p).map(|(x, p)| self.lifted(x, p)).collect::<Result<Vec<_>>>()?;
             // Step 2: the metadata, and the level of the products.
-            let terms: Vec<_> =
-                x.iter().zip(&p).map(|(x, p)| (x.metadata(), p.metadata())).collect();
-            let origins: Vec<_> = p.iter().map(|p| p.origins()).collect();
-            let of_p = origins.iter().zip(&p).map(|(origins, p)| (origins, p.slots));
-            let pairs = x.iter().zip(of_p).map(|(x, of_p)| [x.periodic(), of_p]);
-            let relations = Relations::new(&pairs.collect::<Vec<_>>(), &[]);
-            let (level, metadata) = self.rules().dot_plain(&terms, &relations)?;
+            let pairs: Vec<_> = x.iter().zip(&p).map(|(x, p)| [x.state(), p.state()]).collect();
+            let (level, State { metadata, origins }) = dot(self.rules(), &pairs)?;
             // Step 3: the sums of products, rescaled.
             let terms = x.iter().zip(&p).map(|(x, p)| {
                 let x = self.routed(x, &Route::drop_to(level))?;
@@ -158,7 +154,7 @@ impl Evaluator {
             });
             let terms = terms.collect::<Result<Vec<_>>>()?;
             let inner = self.sum_of_plain_products(level, &terms)?;
-            Ok(Ciphertext::at_level(self.params(), inner, metadata.meta, relations.sum))
+            Ok(Ciphertext::at_level(self.params(), inner, metadata.meta, origins))
         })
     }
 }

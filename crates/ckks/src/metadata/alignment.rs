@@ -66,7 +66,7 @@ impl MetadataRules<'_> {
             error::other_scale(
                 "the vector",
                 x.level_scale(),
-                LevelScale { level, log2_scale: scale.log2() },
+                LevelScale::new(level, scale),
                 "another scale takes a level above the requested one",
             )
         })
@@ -165,8 +165,7 @@ impl MetadataRules<'_> {
         }
         let needed = target(level);
         let found = products.iter().map(of).find(|&found| !same_scale(found, needed));
-        let level_scale = |scale: f64| LevelScale { level, log2_scale: scale.log2() };
-        let (left, right) = (level_scale(found.unwrap_or(needed)), level_scale(needed));
+        let [left, right] = [found.unwrap_or(needed), needed].map(|s| LevelScale::new(level, s));
         Err(error::scale_mismatch(left, right))
     }
 
@@ -194,7 +193,7 @@ impl MetadataRules<'_> {
         let scale = x[0].meta.scale;
         let factors = x.iter().map(|x| {
             let factor = self.params().divisor(level) * (scale / x.meta.scale);
-            self.check_factor(x, factor, LevelScale { level, log2_scale: scale.log2() })
+            self.check_factor(x, factor, LevelScale::new(level, scale))
         });
         Ok((level, factors.collect::<Result<_>>()?))
     }

@@ -85,7 +85,7 @@ impl Metadata {
 
     /// Level and scale, for errors.
     pub fn level_scale(&self) -> LevelScale {
-        LevelScale { level: self.level, log2_scale: self.meta.scale.log2() }
+        LevelScale::new(self.level, self.meta.scale)
     }
 
     /// The operand of a noise formula for products.
@@ -167,10 +167,5 @@ impl Ciphertext {
     /// Its metadata.
     pub fn metadata(&self) -> Metadata {
         Metadata { level: self.level(), meta: self.meta }
-    }
-
-    /// Level and scale, for errors.
-    pub fn level_scale(&self) -> LevelScale {
-        self.metadata().level_scale()
     }
 }

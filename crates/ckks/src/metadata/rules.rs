@@ -470,7 +470,7 @@ impl MetadataRules<'_> {
         let relations = &relations.summands[products.len()..];
         for ((x, c), &relation) in terms.iter().zip(relations) {
             let x = self.dropped(x, level)?;
-            let needed = LevelScale { level, log2_scale: (target / divisor).log2() };
+            let needed = LevelScale::new(level, target / divisor);
             let factor = self.check_factor(&x, target / x.meta.scale, needed)?;
             if alone.is_some_and(|(_, largest)| largest == c) {
                 self.check_constants(c.abs(), factor)?;

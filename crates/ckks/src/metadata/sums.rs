@@ -84,11 +84,10 @@ impl MetadataRules<'_> {
         for ((x, p), (&factors, &relation)) in terms.iter().zip(relations) {
             let scale = x.meta.scale * p.meta.scale;
             if !same_scale(scale, target) {
-                let level_scale = |scale: f64| LevelScale { level, log2_scale: scale.log2() };
                 return Err(error::other_scale(
                     "a product",
-                    level_scale(scale),
-                    level_scale(target),
+                    LevelScale::new(level, scale),
+                    LevelScale::new(level, target),
                     "encode the factors for one level (`encode_factor`)",
                 ));
             }

@@ -12,6 +12,7 @@ use crate::interval::Interval;
 use crate::lengths::check_len;
 use crate::metadata::Metadata;
 use crate::metadata::route::Route;
+use crate::metadata::rules::MetadataRules;
 use crate::origins::{Origins, Relations, identity};
 use crate::params::Params;
 use crate::slot_value::SlotValue;
@@ -49,6 +50,15 @@ fn encoded<T: SlotValue>(
     let slots = values.len().next_power_of_two().max(slots);
     let metadata = rules.encoded(values, range, slots, scale, level)?;
     Ok(State { metadata, origins: Origins::plain(identity(values, slots, scale)) })
+}
+
+/// The level of the products of vectors and encoded factors, and their sum after the rescale.
+pub fn dot(rules: MetadataRules<'_>, pairs: &[[State; 2]]) -> Result<(usize, State)> {
+    let terms: Vec<_> = pairs.iter().map(|[x, p]| (x.metadata, p.metadata)).collect();
+    let factors: Vec<_> = pairs.iter().map(|pair| pair.each_ref().map(State::periodic)).collect();
+    let relations = Relations::new(&factors, &[]);
+    let (level, metadata) = rules.dot_plain(&terms, &relations)?;
+    Ok((level, State { metadata, origins: relations.sum }))
 }
 
 /// `x + v`, the values encoded at the scale and the level of the vector.
@@ -196,12 +206,9 @@ impl<T: SlotValue> Fused for DotValues<'_, T> {
             .zip(&scales)
             .map(|((x, values), &scale)| encoded(scope, values, x.meta.slots, scale, level));
         let plain = plain.collect::<Result<Vec<_>>>()?;
-        let terms: Vec<_> = x.iter().zip(&plain).map(|(x, p)| (x.metadata, p.metadata)).collect();
-        let pairs: Vec<_> =
-            x.iter().zip(&plain).map(|(x, p)| [x.periodic(), p.periodic()]).collect();
-        let relations = Relations::new(&pairs, &[]);
-        let metadata = scope.rules().dot_plain(&terms, &relations)?.1;
-        Ok(Planned::one(DotPlan { level, scales }, metadata, relations.sum))
+        let pairs: Vec<_> = x.iter().cloned().zip(plain).map(<[State; 2]>::from).collect();
+        let (_, State { metadata, origins }) = dot(scope.rules(), &pairs)?;
+        Ok(Planned::one(DotPlan { level, scales }, metadata, origins))
     }
 
     fn run(&self, e: &Evaluator, x: &[&Ciphertext], plan: &DotPlan) -> Result<Phases> {

@@ -26,7 +26,7 @@ impl Vectors for ReducingEvaluator {
         operation(op.name(), || {
             // A circuit that was prepared for one rank runs there.
             let rank = match op.prepared_for() {
-                Some(params) => self.rank_with(params)?,
+                Some(params) => self.rank_with(params.lattice().fingerprint())?,
                 None => self.meeting(x.iter().copied()),
             };
             let met: Vec<Cow<'_, Ciphertext>> =

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, sync::Arc};
 
 use bellerophon_mlwe::{self as mlwe, SecretKey, pad_rank, rank_schedule};
-use bellerophon_ring::Result;
+use bellerophon_ring::{Result, wire::Fingerprint};
 use rand::CryptoRng;
 
 use super::RankReduction;
@@ -35,7 +35,7 @@ impl Params {
             let level = self.level_at(step.limbs);
             let mut lattice = step.spec;
             lattice.q.truncate(self.limbs_at(level));
-            let widths = (1..=level).map(|l| self.limbs_at(l) - self.limbs_at(l - 1)).collect();
+            let widths = self.widths(level).collect();
             let log_scale = self.scale().log2().round() as u32;
             sets.push(Self::new(ParamsSpec { lattice, widths, log_scale })?);
         }
@@ -229,17 +229,16 @@ impl ReducingEvaluator {
 
     /// The index of the rank of a vector.
     fn rank_of(&self, x: &Ciphertext) -> Result<usize> {
-        // Each rank has parameters of its own, so the fingerprint identifies it.
-        let found = x.lattice().ident().fingerprint;
-        let own = |e: &Evaluator| e.params().lattice().fingerprint() == found;
-        let rank = self.evaluators.iter().position(own).ok_or_else(|| {
-            bellerophon_mlwe::error::params_mismatch(
-                found,
-                self.evaluators[0].params().lattice().fingerprint(),
-            )
-        })?;
+        let rank = self.rank_with(x.lattice().ident().fingerprint)?;
         self.evaluators[rank].check(x)?;
         Ok(rank)
+    }
+
+    /// The index of the rank whose parameters have this fingerprint: each has its own.
+    pub(super) fn rank_with(&self, found: Fingerprint) -> Result<usize> {
+        let fingerprint = |e: &Evaluator| e.params().lattice().fingerprint();
+        let rank = self.evaluators.iter().position(|e| fingerprint(e) == found);
+        rank.ok_or_else(|| mlwe::error::params_mismatch(found, fingerprint(&self.evaluators[0])))
     }
 
     /// The index of the rank at which operands meet: the smallest rank that has the lowest of their
@@ -249,15 +248,6 @@ impl ReducingEvaluator {
         let levels = x.into_iter().map(Ciphertext::level);
         let (low, high) = levels.fold((usize::MAX, 0), |(low, high), l| (low.min(l), high.max(l)));
         self.rank_at(high.min(low.saturating_add(SPARE_LEVELS)))
-    }
-
-    /// The index of the evaluator with these parameters.
-    pub(super) fn rank_with(&self, params: &Params) -> Result<usize> {
-        let found = params.lattice().fingerprint();
-        let own = |e: &Evaluator| e.params().lattice().fingerprint() == found;
-        let needed = self.evaluators[0].params().lattice().fingerprint();
-        let missing = bellerophon_mlwe::error::params_mismatch(found, needed);
-        self.evaluators.iter().position(own).ok_or(missing)
     }
 
     /// A vector at one of the ranks: reduced, or padded with zeros.

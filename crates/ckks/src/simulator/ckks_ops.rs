@@ -44,9 +44,10 @@ impl Vectors for Simulator {
         self.perform(operation.name(), x.iter().copied(), |rules| {
             // Step 1: the operands, with a bootstrap where levels run out.
             let operands = operation.operands(self, x)?;
-            let state =
-                |x: &SimCiphertext| State { metadata: x.metadata, origins: x.origins.clone() };
-            let states: Vec<State> = operands.iter().map(|x| state(x)).collect();
+            let states: Vec<State> = operands
+                .iter()
+                .map(|x| State { metadata: x.metadata, origins: x.origins.clone() })
+                .collect();
             // Step 2: metadata, keys and work. A refused operation needs no key.
             let Planned { plan, results } =
                 operation.plan(&Scope::new(rules, &one_key), &states)?;

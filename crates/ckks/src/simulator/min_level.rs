@@ -51,8 +51,7 @@ fn lengthened(params: &Params) -> Result<Params> {
     // Step 1: more primes of the size of the highest level, none of them in use.
     let top = params.max_level();
     let mut lattice = params.lattice().spec().clone();
-    let mut widths: Vec<usize> =
-        (1..=top).map(|level| params.limbs_at(level) - params.limbs_at(level - 1)).collect();
+    let mut widths: Vec<usize> = params.widths(top).collect();
     let bits = params.divisor(top).log2().round() as u32;
     let primes = widths.last().copied().unwrap_or(1);
     let strategy = params.relin_strategy();

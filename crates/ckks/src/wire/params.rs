@@ -34,7 +34,7 @@ wire_form! {
     fn write(&self, _: &Security) {
         let strategy = self.relin_strategy();
         let special = || List(strategy.raised().spec().p.clone());
-        let widths = (1..=self.max_level()).map(|l| self.limbs_at(l) - self.limbs_at(l - 1));
+        let widths = self.widths(self.max_level());
         Ok(ParamsForm {
             lattice: self.lattice().spec().into(),
             widths: List(widths.map(|width| width as u32).collect()),

@@ -1,7 +1,8 @@
 //! The inner sums of Fig. 5, step 3: sums of products of encoded diagonals with the baby steps.
 //!
 //! A diagonal is used once, so it is not stored. It is encoded, and transformed modulo one prime by
-//! an NTT of its own length ([`Params::small_transform`]). It is spread to the degree of the ring
+//! an NTT of its own length
+//! ([`transform`](bellerophon_ckks::sparse_slots::SparseTransforms::transform)). It is spread to the degree of the ring
 //! only while its products are computed, a tile of positions at a time. Several giant steps are
 //! computed together, so that each part of the key is read from memory once for all of them.
 
@@ -133,7 +134,7 @@ impl<'r, M: Matrix + ?Sized> Products<'r, M> {
     /// Writes limb `i` of all outputs: for each giant step the body, then the masks.
     fn multiply_limb(&self, i: usize, encoded: &[Encoded], mut outputs: Vec<&mut [u64]>) {
         // Step 1: the small transforms of all diagonals.
-        let (table, positions) = self.params.small_transform(self.coefficients(), i);
+        let (table, positions) = self.params.sparse().transform(self.coefficients(), i);
         let large = self.ring.table(i);
         let values: Vec<Vec<u64>> = encoded
             .iter()
