@@ -40,9 +40,6 @@ const SMALL_EXCESS: f64 = 1.0 / (1u64 << 14) as f64;
 
 impl CiphertextMeta {
     /// Refuses metadata that a ciphertext of `limbs` limbs cannot have.
-    ///
-    /// # Errors
-    /// As [`Ciphertext::from_parts`].
     pub fn check(&self, params: &Params, limbs: usize) -> Result<()> {
         // Step 1: scale, slots and number of values.
         check_scale(self.scale)?;
@@ -116,9 +113,6 @@ impl CiphertextMeta {
 
     /// The metadata after a statement of the standard deviation of a slot's error; see
     /// [`Ciphertext::assume_noise`].
-    ///
-    /// # Errors
-    /// [`ErrorKind::Argument`] unless the deviation is finite and not negative.
     pub fn assume_noise(self, deviation: f64) -> Result<Self> {
         // The deviation of a slot is proportional to that of a coefficient.
         let per_unit = self.slot_std(1.0);
@@ -181,12 +175,8 @@ impl Ciphertext {
     /// [`of`](Self::of) states them.
     ///
     /// # Errors
-    /// - [`mlwe::ErrorKind::ParamsMismatch`] for a ciphertext of other parameters;
-    /// - [`ErrorKind::Scale`] and [`ErrorKind::Argument`] for an invalid scale or noise variance;
-    /// - [`ErrorKind::Shape`], [`ErrorKind::Length`] and [`ErrorKind::TooManyValues`] for a
-    ///   slot count or length that the ring does not have;
-    /// - [`ErrorKind::Level`] for a number of limbs that no level has;
-    /// - [`ErrorKind::Range`] if the range does not fit the modulus.
+    /// [`ErrorKind::Level`] for a number of limbs that no level has, [`ErrorKind::Range`] if the range
+    /// does not fit the modulus, and others for metadata that no vector of these parameters has.
     pub fn from_parts(
         params: &Params,
         inner: mlwe::Ciphertext,
@@ -311,9 +301,6 @@ impl Ciphertext {
     /// [`Metadata::noise`](crate::Metadata::noise), where the caller knows more than worst-case
     /// derivatives tell: for a map that contracts, or for sums that cancel.
     /// [`Metadata::excess`](crate::Metadata::excess) is unchanged.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Argument`] unless the deviation is finite and not negative.
     pub fn assume_noise(self, deviation: f64) -> Result<Self> {
         let meta = self.meta.assume_noise(deviation)?;
         Ok(self.changed(meta))

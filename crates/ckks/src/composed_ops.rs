@@ -2,8 +2,6 @@
 
 use std::{iter::once, ops::Range};
 
-#[cfg(doc)]
-use bellerophon_ring::ErrorKind;
 use bellerophon_ring::Result;
 use bellerophon_ring::error::ensure;
 

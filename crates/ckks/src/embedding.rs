@@ -62,9 +62,6 @@ impl Embedding {
     }
 
     /// The `len / 2` roots of the butterfly stage of block length `len = 2, 4, .. max_slots`.
-    ///
-    /// # Panics
-    /// When `len` is no such length.
     pub fn stage_roots(&self, len: usize) -> &[Complex64] {
         assert!(
             len.is_power_of_two() && len >= 2 && len <= self.max_slots(),
@@ -75,9 +72,6 @@ impl Embedding {
     }
 
     /// Coefficients to slots, in place: `t -> U t`, both in natural order.
-    ///
-    /// # Panics
-    /// When the length is not a power of two up to [`Self::max_slots`].
     pub fn to_slots(&self, values: &mut [Complex64]) {
         self.check(values.len());
         bit_reverse(values);
@@ -85,9 +79,6 @@ impl Embedding {
     }
 
     /// Slots to coefficients, in place: `z -> U^{-1} z`, both in natural order.
-    ///
-    /// # Panics
-    /// When the length is not a power of two up to the slots of the ring.
     pub fn to_coefficients(&self, values: &mut [Complex64]) {
         self.check(values.len());
         self.inverse_stages(values);

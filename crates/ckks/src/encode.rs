@@ -132,9 +132,8 @@ impl Encoder {
     /// slots, typically `sqrt(n / 6) / scale`.
     ///
     /// # Errors
-    /// [`ErrorKind::Length`], [`ErrorKind::TooManyValues`], [`ErrorKind::NotFinite`],
-    /// [`ErrorKind::Range`], [`ErrorKind::Scale`], [`ErrorKind::Level`], and
-    /// [`ErrorKind::Range`] if the range times the scale reaches `Q / 2` or `2^126`.
+    /// [`ErrorKind::Range`] for values outside the range, and if the range times the scale reaches
+    /// `Q / 2` or `2^126`.
     pub fn encode<T: SlotValue>(
         &self,
         values: &[T],
@@ -146,9 +145,6 @@ impl Encoder {
     }
 
     /// As [`encode`](Self::encode) in a given number of slots.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] besides those of [`encode`](Self::encode).
     pub fn encode_in<T: SlotValue>(
         &self,
         values: &[T],
@@ -189,9 +185,6 @@ impl Encoder {
     ///
     /// Range and noise of the product follow from the declared range and not from the values: use
     /// this for factors that are secrets of the server.
-    ///
-    /// # Errors
-    /// As for [`encode_in`](Self::encode_in); [`ErrorKind::Level`].
     pub fn encode_factor<T: SlotValue>(
         &self,
         values: &[T],
@@ -279,8 +272,7 @@ impl Encoder {
     /// Reads only as many limbs as the message and its noise need.
     ///
     /// # Errors
-    /// `mlwe::ErrorKind::ParamsMismatch`; [`ErrorKind::Complex`] for reals from values that
-    /// may be complex.
+    /// [`ErrorKind::Complex`] for reals from values that may be complex.
     pub fn decode<T: SlotValue>(&self, plaintext: &Plaintext) -> Result<Vec<T>> {
         operation("decode", || {
             check_type::<T>(&plaintext.bounds)?;

@@ -33,9 +33,6 @@ impl SeededCiphertext {
     }
 
     /// The ciphertext with its mask expanded from the seed.
-    ///
-    /// # Errors
-    /// As [`Ciphertext::from_parts`].
     pub fn expand(&self, params: &Params) -> Result<Ciphertext> {
         let fresh = Ciphertext::fresh(params, self.inner.expand(params.lattice())?, self.meta)?;
         Ok(fresh.of_integers(self.integers))
@@ -116,9 +113,6 @@ pub fn encrypt_seeded<R: CryptoRng + ?Sized>(
 /// Encrypts under the public key, modulo `Q` times a special prime that is then divided out
 /// ([`encryption_primes`](mlwe::Params::encryption_primes)). The noise is therefore little more
 /// than that of one rounding.
-///
-/// # Errors
-/// As [`encrypt`].
 pub fn encrypt_public<R: CryptoRng + ?Sized>(
     params: &Params,
     plaintext: &Plaintext,
@@ -137,9 +131,6 @@ pub fn encrypt_public<R: CryptoRng + ?Sized>(
 /// The result contains the noise of the ciphertext, from which the secret key can be recovered (Li
 /// and Micciancio, EUROCRYPT 2021). Keep it with the owner of the key;
 /// [`decrypt_flooded`](crate::noise_flooding::decrypt_flooded) gives results for others.
-///
-/// # Errors
-/// [`mlwe::ErrorKind::KeyMismatch`] or a parameter mismatch for another key.
 pub fn decrypt(params: &Params, ciphertext: &Ciphertext, key: &SecretKey) -> Result<Plaintext> {
     let CiphertextMeta { scale, bounds, noise, .. } = ciphertext.meta;
     // The excess and not the total noise: the carried range already includes earlier errors.
@@ -201,9 +192,6 @@ pub fn decrypt_values<T: SlotValue>(
 }
 
 /// As [`decrypt_values`], whatever the noise.
-///
-/// # Errors
-/// Those of [`decrypt_values`], except [`ErrorKind::Noise`].
 pub fn decrypt_noisy<T: SlotValue>(
     params: &Params,
     ciphertext: &Ciphertext,

@@ -10,9 +10,6 @@ pub trait Refresh<A, X>: Debug + Send + Sync {
     fn span(&self) -> Span;
 
     /// `x` at the level after it, at a scale.
-    ///
-    /// # Errors
-    /// Those of the bootstrap.
     fn refreshed(&self, a: &A, x: &X, scale: f64) -> Result<X>;
 }
 

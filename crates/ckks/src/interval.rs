@@ -39,9 +39,6 @@ impl Interval {
     }
 
     /// The disc `|z| <= bound`.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Domain`] when the bound is negative or not finite.
     pub fn complex(bound: f64) -> Result<Self> {
         if !bound.is_finite() || bound < 0.0 {
             return Err(error::disc(bound));

@@ -139,10 +139,6 @@ impl KeyLevels {
 
     /// Sizes of the keys. [`KeySizes::transit`] is [`EvaluationKeys::byte_len`] of the generated
     /// keys.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Level`] for keys above the levels of
-    /// `params`; those of [`RankHoistedKeys::choose`].
     pub fn sizes(&self, params: &Params) -> Result<KeySizes> {
         // A switching key has a row for each digit and each component of the secret.
         let (lattice, degree) = (params.lattice(), params.lattice().spec().degree);
@@ -241,11 +237,6 @@ impl EvaluationKeys {
     }
 
     /// Generates the requested keys.
-    ///
-    /// # Errors
-    /// `mlwe::ErrorKind::ParamsMismatch` when the secret belongs to other parameters,
-    /// [`ErrorKind::Level`] for a level that they do not have, those of
-    /// [`RankHoistedKeys::choose`].
     pub fn generate<R: CryptoRng + ?Sized>(
         params: &Params,
         secret: &SecretKey,
@@ -257,9 +248,6 @@ impl EvaluationKeys {
 
     /// As [`generate`](Self::generate), calling `made` after each of the
     /// [`KeyLevels::count`] keys. An error that it returns ends the generation.
-    ///
-    /// # Errors
-    /// As [`generate`](Self::generate), and those of `made`.
     pub fn generate_observed<R: CryptoRng + ?Sized>(
         params: &Params,
         secret: &SecretKey,
@@ -308,10 +296,6 @@ impl EvaluationKeys {
     }
 
     /// Adds relinearization keys. If keys are present already, those with more limbs are kept.
-    ///
-    /// # Errors
-    /// `mlwe::ErrorKind::ParamsMismatch`, `mlwe::ErrorKind::KeyMismatch`, and
-    /// [`ErrorKind::ParamsMismatch`] for keys of another strategy than [`Params::relin_strategy`].
     pub fn insert_relinearization(&mut self, key: impl Into<Arc<RelinKeys>>) -> Result<()> {
         let key = key.into();
         // The secret that products are switched to must be that of this set.
@@ -333,9 +317,6 @@ impl EvaluationKeys {
 
     /// Adds the key of an automorphism. Of two keys for one exponent, the one with more limbs is
     /// kept.
-    ///
-    /// # Errors
-    /// `mlwe::ErrorKind::ParamsMismatch`, `mlwe::ErrorKind::KeyMismatch`.
     pub fn insert_galois(&mut self, key: impl Into<Arc<GaloisKey>>) -> Result<()> {
         let key = key.into();
         // A Galois key starts and ends at the same secret.
@@ -348,9 +329,6 @@ impl EvaluationKeys {
     /// Adds the key of an automorphism `X -> X^exponent`, `exponent` in `[1, 2N)`, for ciphertexts
     /// of up to `limbs` limbs. The source loads the key on first use, and guarantees that the key
     /// belongs to these parameters and this secret key.
-    ///
-    /// # Errors
-    /// An error for more limbs than the parameters have.
     pub fn insert_stored(
         &mut self,
         exponent: usize,

@@ -111,9 +111,6 @@ pub struct ModulusChain {
 
 impl ParamsSpec {
     /// A set of rank 1 with a dense ternary secret, `sigma = 3.2` and primes of the given sizes.
-    ///
-    /// # Errors
-    /// [`bellerophon_ring::ErrorKind::Parameters`] if there are too few primes of a size.
     pub fn from_chain(chain: &ModulusChain, log_scale: u32, security: Security) -> Result<Self> {
         let degree = chain.degree;
         // Step 1: q_0, then the primes of each level, all of them distinct.
@@ -150,10 +147,6 @@ impl ParamsSpec {
     /// The same primes, dimension and security as a module of this rank over the ring of degree
     /// `N / rank`. The number of slots is divided by the rank, and ciphertexts have
     /// `(1 + 1 / rank) / 2` of the size.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Parameters`](crate::ErrorKind::Parameters) unless the rank divides the
-    /// dimension. [`Params::new`](crate::Params::new) checks the degree and everything else.
     pub fn at_rank(mut self, rank: usize) -> Result<Self> {
         let dimension = self.lattice.degree.saturating_mul(self.lattice.rank);
         if rank == 0 || !dimension.is_multiple_of(rank) {

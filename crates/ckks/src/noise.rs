@@ -30,8 +30,6 @@ use std::f64::consts::FRAC_1_SQRT_2;
 use std::ops::{Add, AddAssign, Mul};
 
 use bellerophon_mlwe::noise::canonical;
-#[cfg(doc)]
-use bellerophon_ring::ErrorKind;
 use bellerophon_ring::Result;
 use bellerophon_ring::error::ensure;
 
@@ -371,9 +369,6 @@ pub fn square(degree: usize, x: Operand) -> Noise {
 ///
 /// This library divides the scale of a ciphertext by the exact `q_l`, so it does not have this
 /// error ([`CiphertextMeta::scale`](crate::CiphertextMeta::scale)).
-///
-/// # Panics
-/// When there is no such level.
 pub fn approximate_basis(params: &Params, level: usize) -> f64 {
     (1.0 - params.scale() / params.divisor(level)).abs()
 }
@@ -402,10 +397,6 @@ impl Heaan {
 
     /// A product with its rescaling, one level below the lower operand: appendix A.2,
     /// "Multiplication" and "Rescaling", and the approximate basis (section 3.1).
-    ///
-    /// # Errors
-    /// [`ErrorKind::OutOfLevels`] when an operand is at level 0, [`ErrorKind::Level`] when
-    /// both are above the highest.
     pub fn mul(&self, params: &Params, y: &Self) -> Result<Self> {
         let level = self.level.min(y.level);
         ensure(level != 0, || error::out_of_levels(1, 0))?;

@@ -91,12 +91,8 @@ impl NoiseBound {
     /// public key.
     ///
     /// # Errors
-    /// - `mlwe::ErrorKind::ParamsMismatch` and [`ErrorKind::ParamsMismatch`] for a bound of other
-    ///   parameters;
-    /// - [`ErrorKind::Shape`] for another number of slots;
-    /// - [`ErrorKind::Request`] for another level, scale or number of values, and for more
-    ///   noise;
-    /// - [`ErrorKind::Domain`] for a wider range.
+    /// [`ErrorKind::Request`] for another level, scale or number of values, and for more noise;
+    /// [`ErrorKind::Shape`] for another number of slots, [`ErrorKind::Domain`] for a wider range.
     pub fn check(&self, params: &Params, x: &Ciphertext) -> Result<()> {
         // Step 1: the same parameters, level, scale, slots and number of values.
         params.check_same(&self.params)?;
@@ -159,9 +155,6 @@ impl Flooding {
     /// Terms for `queries` results at `statistical_bits` bits each. Use 30 bits or more. More than
     /// 64 are refused: the noise bound itself fails with a probability of up to `2^-62` for each
     /// encryption, rounding and key switch of the program.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Argument`] for no queries, and for bits outside 1 to 64.
     pub fn new(queries: u64, statistical_bits: f64) -> Result<Self> {
         if queries == 0 || !(1.0..=MOST_BITS).contains(&statistical_bits) {
             return Err(error::flooding(queries, statistical_bits));
@@ -223,10 +216,9 @@ impl Predicted {
 /// ([`DecryptionBudget::decrypt_flooded`] does).
 ///
 /// # Errors
-/// - Those of [`NoiseBound::check`] for a ciphertext that is not a result of the program;
-/// - [`ErrorKind::Range`] if message and flooding together could wrap around the modulus;
-/// - [`ErrorKind::Parameters`] for a deviation above that of the sampler (`2^56`);
-/// - mismatches of keys and parameters.
+/// Those of [`NoiseBound::check`] for a ciphertext that is not a result of the program,
+/// [`ErrorKind::Range`] if message and flooding together could wrap around the modulus,
+/// [`ErrorKind::Parameters`] for a deviation above that of the sampler (`2^56`).
 pub fn decrypt_flooded<R: CryptoRng + ?Sized>(
     params: &Params,
     ciphertext: &Ciphertext,

@@ -27,8 +27,6 @@ use num_complex::Complex64;
 use crate::ciphertext::Ciphertext;
 use crate::ciphertext::CiphertextMeta;
 #[cfg(doc)]
-use crate::encode::Encoder;
-#[cfg(doc)]
 use crate::eval::Evaluator;
 use crate::interval::Interval;
 use crate::slot_value::SlotValue;
@@ -266,9 +264,6 @@ pub trait CkksOps: Vectors {
 
     /// `sum_i x_i v_i` at the scale of the first operand, with one rescale. Takes one level from
     /// the lowest operand. Padding becomes zero.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Scale`] for an operand that was not rescaled.
     fn dot_values<T: SlotValue>(
         &self,
         x: &[&Self::Ciphertext],
@@ -316,18 +311,12 @@ pub trait CkksOps: Vectors {
     }
 
     /// Sets the number of slots that hold values.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Length`] or [`ErrorKind::TooManyValues`].
     fn with_len(&self, x: Self::Ciphertext, len: usize) -> Result<Self::Ciphertext> {
         let meta = self.metadata(&x).meta;
         self.composed("with_len", || Ok(self.stated(Statement::Len, x, meta.with_len(len)?)))
     }
 
     /// The sum of many vectors.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Length`] for none of them; those of [`CkksOps::add`].
     fn add_many(&self, terms: &[&Self::Ciphertext]) -> Result<Self::Ciphertext> {
         self.single(&AddMany, terms)
     }

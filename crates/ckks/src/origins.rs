@@ -25,8 +25,6 @@
 use std::{fmt, sync::Arc};
 
 use bellerophon_mlwe as mlwe;
-#[cfg(doc)]
-use bellerophon_ring::ErrorKind;
 use bellerophon_ring::Result;
 use num_complex::Complex64;
 use zeroize::Zeroize;
@@ -218,9 +216,6 @@ impl Sources {
     }
 
     /// Sources as they were stored.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] unless identities and distances are in increasing order.
     pub fn stored(known: Option<Vec<u64>>, from: i64, to: i64) -> Result<Self> {
         let ordered = known.iter().all(|known| known.windows(2).all(|pair| pair[0] < pair[1]));
         let few = known.as_ref().is_none_or(|known| known.len() <= Self::MOST);

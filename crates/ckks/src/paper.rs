@@ -83,9 +83,6 @@ impl FullRnsHeaan {
     }
 
     /// The parameters, marked insecure.
-    ///
-    /// # Errors
-    /// None for these sets; the prime search can fail in principle.
     pub fn spec(self) -> Result<ParamsSpec> {
         // Step 1: q_0 and the primes of the levels, from appendix B where it has them.
         let (degree, depth) = (self.degree(), self.depth());

@@ -36,7 +36,8 @@ pub struct ParamsSpec {
 
 /// A checked CKKS parameter set with the tables of encoding and evaluation.
 ///
-/// Cloning is cheap: the contents are behind an `Arc`.
+/// Cloning is cheap: the contents are behind an `Arc`. Methods without a `Result` panic for a level
+/// or a number of limbs that the chain does not have.
 #[derive(Clone)]
 pub struct Params {
     inner: Arc<Inner>,
@@ -153,10 +154,6 @@ impl Params {
     /// The same set with another relinearization strategy than the cheapest one
     /// ([`RelinStrategy::choose`]). Key generation and noise prediction follow the strategy;
     /// ciphertexts are the same.
-    ///
-    /// # Errors
-    /// [`mlwe::ErrorKind::ParamsMismatch`] for a strategy of other lattice parameters,
-    /// [`ErrorKind::Parameters`] for one that was checked for another security.
     pub fn relinearizing(self, relin_strategy: RelinStrategy) -> Result<Self> {
         // Equal fingerprints leave the checked security open, so compare the specifications too.
         let lattice = relin_strategy.params();
@@ -172,9 +169,6 @@ impl Params {
 
     /// The lowest levels, up to `level`, with as few special primes as key switches there need
     /// ([`mlwe::Params::lowest`]). Levels, scale and slots are the same.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Level`] above [`max_level`](Self::max_level).
     pub fn lowest_levels(&self, level: usize) -> Result<Self> {
         let limbs = self.limbs_of(level)?;
         let widths: Vec<usize> = self.widths(level).collect();
@@ -232,9 +226,6 @@ impl Params {
     }
 
     /// Number of primes of a ciphertext at this level; `level + 1` where every prime is a level.
-    ///
-    /// # Panics
-    /// When the level is above [`max_level`](Self::max_level).
     pub fn limbs_at(&self, level: usize) -> usize {
         self.inner.limbs[level]
     }
@@ -245,18 +236,12 @@ impl Params {
     }
 
     /// As [`limbs_at`](Self::limbs_at), for a level that the chain may not have.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Level`] above [`max_level`](Self::max_level).
     pub fn limbs_of(&self, level: usize) -> Result<usize> {
         self.check_level(level)?;
         Ok(self.limbs_at(level))
     }
 
     /// The highest level whose ciphertexts have at most `limbs` limbs.
-    ///
-    /// # Panics
-    /// When `limbs` is zero.
     pub fn level_at(&self, limbs: usize) -> usize {
         assert!(limbs > 0, "no limbs: a ciphertext has at least one");
         self.inner.limbs.partition_point(|&l| l <= limbs) - 1
@@ -268,34 +253,22 @@ impl Params {
     }
 
     /// The ring of ciphertexts with `limbs` limbs.
-    ///
-    /// # Panics
-    /// When `limbs` is zero or above the limbs of `Q`.
     pub fn ring(&self, limbs: usize) -> &Ring {
         &self.inner.rings[limbs - 1]
     }
 
     /// What a rescaling at this level divides by: the product of its primes, with a relative error
     /// of `2^-53` per prime. At level 0, which cannot be rescaled, `q_0`.
-    ///
-    /// # Panics
-    /// When the level is above [`max_level`](Self::max_level).
     pub fn divisor(&self, level: usize) -> f64 {
         self.inner.divisors[level]
     }
 
     /// `log2(q_0 .. q_{limbs - 1})`.
-    ///
-    /// # Panics
-    /// When `limbs` is zero or above the limbs of `Q`.
     pub fn log2_modulus(&self, limbs: usize) -> f64 {
         self.inner.log2_modulus[limbs - 1]
     }
 
     /// The largest magnitude of a message that `limbs` limbs hold at this scale, `Q / (2 scale)`.
-    ///
-    /// # Panics
-    /// When `limbs` is zero or above the limbs of `Q`.
     pub fn capacity(&self, limbs: usize, scale: f64) -> f64 {
         // In logarithms: the modulus itself does not fit an `f64` exactly.
         (self.log2_modulus(limbs) - 1.0 - scale.log2()).exp2()

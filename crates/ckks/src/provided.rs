@@ -1,8 +1,6 @@
 //! Vectors that others encrypt under the public key of an owner.
 
 use bellerophon_mlwe::{self as mlwe, PublicKey};
-#[cfg(doc)]
-use bellerophon_ring::ErrorKind;
 use bellerophon_ring::{Result, error::ensure};
 use rand::CryptoRng;
 use serde::{Deserialize, Serialize};
@@ -74,9 +72,6 @@ impl Payload<ByProvider> for Ciphertext {
 
 impl Provided {
     /// Encrypts a vector that is encoded at the scale of the parameters.
-    ///
-    /// # Errors
-    /// As [`encrypt_public`]; [`ErrorKind::Scale`] for a plaintext of another scale.
     pub fn encrypt<R: CryptoRng + ?Sized>(
         params: &Params,
         plaintext: &Plaintext,

@@ -166,9 +166,6 @@ impl Declaration {
     }
 
     /// The range of the values.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Domain`] for an invalid range.
     pub fn range(&self) -> Result<Interval> {
         if self.complex { Interval::complex(self.hi) } else { Interval::real(self.lo, self.hi) }
     }
@@ -219,9 +216,6 @@ pub struct ResultStatement {
 impl ResultStatement {
     /// The metadata of a vector of the stated shape, with `len` values in its slots, before the
     /// declared noise.
-    ///
-    /// # Errors
-    /// For a shape that no ciphertext has, and a noise that no declaration has.
     pub fn noiseless(&self, params: &Params, limbs: usize, len: usize) -> Result<CiphertextMeta> {
         let VectorStatement { scale, slots, range, .. } = self.vector;
         let (slots, bounds) = (slots as usize, Bounds::all(range.try_into()?));
@@ -373,9 +367,6 @@ impl Evaluator {
     /// evaluator.mul_scalar(&x, 0.37)
     /// # }
     /// ```
-    ///
-    /// # Errors
-    /// As [`publish`](Self::publish), for an input that exceeds the declaration.
     pub fn admit(&self, x: &Ciphertext, declaration: impl Into<Declaration>) -> Result<Ciphertext> {
         operation("admit", || Ok(self.declared(x, &declaration.into(), Use::Admitted)?.0))
     }
@@ -419,9 +410,6 @@ pub fn lowest_level(params: &Params, bound: f64, scale: f64, variance: f64) -> u
 
 impl Declaration {
     /// The metadata with which [`Evaluator::publish`] publishes a vector of these: for plans.
-    ///
-    /// # Errors
-    /// Those of [`Evaluator::publish`].
     pub fn published(&self, params: &Params, x: &Metadata) -> Result<Metadata> {
         let (published, ..) = self.covered(params, x, Use::Published)?;
         Ok(published)

@@ -61,9 +61,6 @@ pub struct Stated<T: Payload<By>, By> {
 impl<T: Payload<By>, By> Stated<T, By> {
     /// A ciphertext with a statement. Whether the statement holds of the values is not checked
     /// here: functions such as [`Evaluator::publish`](crate::Evaluator::publish) do.
-    ///
-    /// # Errors
-    /// Those of [`Payload::from_statement`].
     #[doc(hidden)]
     pub fn of(params: &Params, lattice: mlwe::Ciphertext, statement: T::Statement) -> Result<Self> {
         Ok(Self { vector: T::from_statement(params, lattice, &statement)?, statement })

@@ -105,9 +105,6 @@ pub trait Vectors: Sized {
     /// Multiplies the message by a positive constant without a change of the phase: the scale is
     /// divided by the constant. This is exact and free, but the scale then differs from that of
     /// other ciphertexts.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Scale`] if the factor or the resulting scale is not positive and finite.
     fn reinterpret_scale(&self, x: Self::Ciphertext, factor: f64) -> Result<Self::Ciphertext> {
         self.read_as(x, Reading::Multiplied(factor))
     }
@@ -116,9 +113,6 @@ pub trait Vectors: Sized {
     /// of values is unchanged, and the repetitions are nonzero padding, which a bootstrap clears:
     /// for programs that lay out slots themselves ([`with_len`](crate::CkksOps::with_len) makes
     /// them values). [`broadcast`](Self::broadcast) repeats values. Free.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] unless `slots` is a power of two from the current count to `N / 2`.
     fn repeated(&self, x: Self::Ciphertext, slots: usize) -> Result<Self::Ciphertext> {
         self.read_as(x, Reading::Repeated(slots))
     }
@@ -147,9 +141,6 @@ pub trait Vectors: Sized {
     }
 
     /// An operation on vectors: the one way on which everything is computed.
-    ///
-    /// # Errors
-    /// Those of the operation.
     fn fused<F: Fused>(
         &self,
         operation: &F,
@@ -165,9 +156,6 @@ pub trait Vectors: Sized {
     }
 
     /// An operand whose levels run out, bootstrapped.
-    ///
-    /// # Errors
-    /// [`ErrorKind::MissingKey`] without automatic bootstrapping.
     #[doc(hidden)]
     fn refreshed(&self, _x: &Self::Ciphertext, _scale: f64) -> Result<Self::Ciphertext> {
         Err(no_bootstrapping())
@@ -185,17 +173,11 @@ pub trait Vectors: Sized {
     }
 
     /// Several operations as one, whose name their errors get.
-    ///
-    /// # Errors
-    /// Those of `work`.
     fn composed<T>(&self, op: &'static str, work: impl FnOnce() -> Result<T>) -> Result<T> {
         work().during(op)
     }
 
     /// An operation with one result.
-    ///
-    /// # Errors
-    /// Those of the operation.
     fn single<F: Fused>(&self, operation: &F, x: &[&Self::Ciphertext]) -> Result<Self::Ciphertext> {
         Ok(self.fused(operation, x)?.pop().expect("one result"))
     }
@@ -311,9 +293,6 @@ impl<'s> Scope<'s> {
     }
 
     /// The effect of one rotation.
-    ///
-    /// # Errors
-    /// A missing key.
     pub fn cost(&self, x: &Metadata, step: usize) -> Result<RotationCost> {
         (self.costs)(x, step)
     }
@@ -334,9 +313,6 @@ pub trait Fused {
 
     /// The operands as the operation needs them: bootstrapped where levels run out, with padding in
     /// its domain.
-    ///
-    /// # Errors
-    /// Operands that cannot be brought there.
     fn operands<'c, A: Vectors>(&self, _: &A, x: &[&'c A::Ciphertext]) -> Result<Operands<'c, A>> {
         Ok(x.iter().map(|&x| Operand::Given(x)).collect())
     }
@@ -354,9 +330,6 @@ pub trait Fused {
     fn run(&self, evaluator: &Evaluator, x: &[&Ciphertext], plan: &Self::Plan) -> Result<Phases>;
 
     /// The values of the results in exact arithmetic, all slots of one period.
-    ///
-    /// # Errors
-    /// Values that exact arithmetic does not have.
     fn exact(&self, x: &[&[Complex64]], results: &[State]) -> Result<Vec<Vec<Complex64>>>;
 
     /// Keys, key switches and work, from the operands and the plan: none by default.

@@ -271,9 +271,6 @@ impl KeySwitchKey {
     /// switches of ciphertexts at such levels use these rows. Their results are the same bit for
     /// bit. The rows are kept beside the others and take about as much memory. `params` are those
     /// of the target.
-    ///
-    /// # Errors
-    /// Ring errors if there are too few primes.
     pub(crate) fn prepare(&self, params: &Params) -> Result<()> {
         params.check(self.shape.to.fingerprint)?;
         if self.decomposed.get().is_some() {

@@ -36,9 +36,6 @@ impl Params {
 impl SecretKey {
     /// The same secret, with the same identity, under the parameters `to`, which differ in primes
     /// alone ([`Params::lowest`]).
-    ///
-    /// # Errors
-    /// [`ErrorKind::Parameters`] if `to` has a lower security level.
     pub fn under(&self, to: &Params) -> Result<Self> {
         let own = self.params();
         ensure(to.degree() == own.degree(), || error::degree(to.degree(), own.degree()))?;

@@ -37,9 +37,6 @@ pub struct ModuleMap {
 
 impl ModuleMap {
     /// Prepares the maps for up to `limbs` limbs.
-    ///
-    /// # Errors
-    /// [`ErrorKind::ParamsMismatch`] unless both chains begin with the same `limbs` primes.
     pub fn new(large: &Params, small: &Params, limbs: usize) -> Result<Self> {
         // The small degree must divide the large one.
         let (large_degree, small_degree) = (large.degree(), small.degree());
@@ -108,9 +105,6 @@ impl ModuleMap {
     /// becomes a ciphertext of rank `R f` over the small ring with phase `epsilon(m)`, that is
     /// every `f`-th coefficient. The map adds no noise. The secret of the result is
     /// [`extract_secret`](Self::extract_secret).
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] unless the rank of the small parameters is `R f`.
     pub fn extract(&self, ct: &Ciphertext) -> Result<Ciphertext> {
         self.large.check(ct.fingerprint)?;
         self.check_module_rank()?;
@@ -139,9 +133,6 @@ impl ModuleMap {
     /// The subring embedding `Y -> X^f`: a ciphertext over the small ring becomes a ciphertext of
     /// the same rank over the large ring with phase `m(X^f)`, without added noise. The secret of
     /// the result is [`subring_secret`](Self::subring_secret).
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] unless both parameter sets have the same rank.
     pub fn embed_subring(&self, ct: &Ciphertext) -> Result<Ciphertext> {
         self.small.check(ct.fingerprint)?;
         self.check_equal_rank()?;

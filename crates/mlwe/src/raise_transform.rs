@@ -28,8 +28,6 @@
 
 use std::sync::Arc;
 
-#[cfg(doc)]
-use bellerophon_ring::ErrorKind;
 use bellerophon_ring::error::ensure;
 use bellerophon_ring::{
     Automorphism, BaseConverter, During, ModDown, Ntt, PackedPoly, Poly, Result, Ring,
@@ -105,9 +103,6 @@ impl RaiseTransform {
     /// polynomials `m_k`, `N` each, multiplied by the given scale and rounded, of magnitude below
     /// `2^62`. `name` identifies the matrix: the same words for the same matrix on every machine,
     /// also where roundings differ in the last bit.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Level`] if the chain is too short for the products.
     pub fn new(
         params: &Params,
         terms: &[RaiseTerm],
@@ -200,9 +195,6 @@ impl RaiseTransform {
 
     /// `sum_k m_k sigma_k` of the phase of a ciphertext of one limb over the integers, modulo `Q`
     /// under the target of the key, with noise of variance [`noise`](Self::noise).
-    ///
-    /// # Errors
-    /// [`ErrorKind::Level`] for more than one limb; [`ErrorKind::Shape`] for more than one mask.
     pub fn apply(&self, key: &RaiseTransformKey, ct: &Ciphertext) -> Result<Ciphertext> {
         let Inner { params, ring, exact, .. } = &*self.0;
         let mask = self.check(key, ct).during("RaiseTransform::apply")?;

@@ -30,9 +30,6 @@ pub struct RankReduceKey {
 impl RankReduceKey {
     /// RdKGen: the key from components `r'..r` of `from` to `to`, for ciphertexts of up to `limbs`
     /// limbs. `to` must hold the first `r'` components of `from` ([`SecretKey::truncate_rank`]).
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] unless `to` is the first part of `from`.
     pub fn generate<R: CryptoRng + ?Sized>(
         from: &SecretKey,
         to: &SecretKey,

@@ -106,9 +106,6 @@ impl RelinKeys {
     }
 
     /// Assembles keys that were generated or stored separately.
-    ///
-    /// # Errors
-    /// [`ErrorKind::MissingKey`] if the strategy has a temporary rank and `down` is `None`.
     pub(crate) fn from_parts(
         strategy: &RelinStrategy,
         cross: KeySwitchKey,
@@ -184,9 +181,6 @@ impl RelinKeys {
     /// Cuts the rows of both keys into digits too, where switches at some level are then cheaper by
     /// count (key decomposition, see [`bellerophon_ring::KeyDecomposition`]). The results of later
     /// switches are the same bit for bit. The rows take about as much memory again.
-    ///
-    /// # Errors
-    /// Ring errors if there are too few primes.
     pub fn prepare(&self) -> Result<()> {
         self.cross.prepare(self.strategy.raised())?;
         self.down.as_ref().map_or(Ok(()), |down| down.key().prepare(self.strategy.work()))

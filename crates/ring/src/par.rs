@@ -154,9 +154,6 @@ pub fn map_items<T: Send, U: Send>(
 }
 
 /// `f` of every item, in order, on the active rayon pool.
-///
-/// # Errors
-/// An error that `f` returns: the first one without the feature `parallel`.
 pub fn try_map<T: Sync, U: Send, E: Send>(
     items: &[T],
     f: impl Fn(&T) -> Result<U, E> + Sync + Send,

@@ -63,9 +63,6 @@ struct Tree {
 
 impl SubringMap {
     /// Prepares the maps for all primes of the small ring.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] unless the large ring begins with the primes of the small ring.
     pub fn new(large: &Ring, small: &Ring) -> Result<Self> {
         let limbs = small.limbs();
         ensure(large.degree().is_multiple_of(small.degree()), || error::degree(small.degree()))?;
@@ -172,9 +169,6 @@ impl SubringMap {
     }
 
     /// `epsilon`: component 0 alone, one sum per value.
-    ///
-    /// # Panics
-    /// As for [`split`](Self::split).
     pub fn constant_part(&self, a: &Poly<Ntt>) -> Poly<Ntt> {
         self.check(a, &self.large);
         let mut component = [self.small.at_limbs(a.limbs()).uninit()];
@@ -198,9 +192,6 @@ impl SubringMap {
     }
 
     /// `iota`: `b(X^f)`, a copy of the values.
-    ///
-    /// # Panics
-    /// For another degree, or for more limbs than [`limbs`](Self::limbs).
     pub fn lift(&self, component: &Poly<Ntt>) -> Poly<Ntt> {
         self.check(component, &self.small);
         let mut a = [self.large.at_limbs(component.limbs()).uninit()];

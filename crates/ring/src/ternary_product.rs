@@ -19,9 +19,6 @@ impl MonomialTable {
     }
 
     /// Reads row `row` of `rows` from a key: the inverse of [`interleave`](Self::interleave).
-    ///
-    /// # Panics
-    /// If `key` does not hold `rows` rows of the length of `words`, or `row` is not below `rows`.
     pub fn deinterleave(key: &[u64], words: &mut [u64], row: usize, rows: usize) {
         assert!(row < rows && key.len() == rows * words.len(), "the row must fit the key");
         for (group, line) in key.chunks_exact(8 * rows).zip(words.chunks_exact_mut(8)) {

@@ -51,9 +51,6 @@ pub trait Wire: Sized {
     fn to_form(&self, params: &Self::Params) -> std::result::Result<Self::Form<'_>, Self::Error>;
 
     /// Reads the object. Sizes, ranges and every residue are checked against the parameters.
-    ///
-    /// # Errors
-    /// Any defect of the form.
     fn from_form(
         params: &Self::Params,
         form: Self::Form<'_>,

@@ -23,8 +23,6 @@
 //! the owner of the key alone.
 
 use bellerophon_ring::Error;
-#[cfg(doc)]
-use bellerophon_ring::ErrorKind;
 mod automatic;
 mod ckks_ops;
 mod report;
@@ -102,9 +100,6 @@ impl AsRef<Ciphertext> for Watched {
 
 impl<'a> Debugger<'a> {
     /// A debugger of the programs of an evaluator, with its keys and its automatic bootstraps.
-    ///
-    /// # Errors
-    /// [`mlwe::ErrorKind::KeyMismatch`] for the secret key of other evaluation keys.
     pub fn new(evaluator: &'a Evaluator, secret: &'a SecretKey) -> Result<Self> {
         let op = "make a debugger";
         let (found, needed) = (secret.id(), evaluator.keys().secret_id());
@@ -121,11 +116,6 @@ impl<'a> Debugger<'a> {
     }
 
     /// An encrypted vector of these values, which is one step of the report.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Length`] unless there are as many values as `x` has,
-    /// [`ErrorKind::NotFinite`], [`mlwe::ErrorKind::KeyMismatch`],
-    /// [`mlwe::ErrorKind::ParamsMismatch`].
     pub fn watch<T: SlotValue>(&self, x: Ciphertext, values: &[T]) -> Result<Watched> {
         self.watched("watch", x, values)
     }
@@ -149,9 +139,6 @@ impl<'a> Debugger<'a> {
 
     /// As [`watch`](Self::watch), of a vector whose values are those that it decrypts to: for the
     /// results of a program that does not run on the debugger, one call for each step.
-    ///
-    /// # Errors
-    /// [`mlwe::ErrorKind::KeyMismatch`], [`mlwe::ErrorKind::ParamsMismatch`].
     pub fn watch_decrypted(&self, x: Ciphertext) -> Result<Watched> {
         let op = "watch_decrypted";
         let exact = self.opened(&x).during(op)?;
@@ -185,9 +172,6 @@ impl<'a> Debugger<'a> {
     /// An operation outside [`CkksOps`], as a step whose exact values are given. `run` gets the
     /// evaluator. The exact values of vectors that it bootstraps automatically are those to which
     /// they decrypt.
-    ///
-    /// # Errors
-    /// Those of `run`, and as for [`watch`](Self::watch).
     pub fn perform<T: SlotValue, E: From<Error>>(
         &self,
         operation: &'static str,

@@ -43,9 +43,6 @@ impl Evaluator {
     }
 
     /// The vector at the end of a route.
-    ///
-    /// # Errors
-    /// A route that does not start below the vector.
     pub fn follow<'c>(&self, x: &'c Ciphertext, route: &Route) -> Result<Cow<'c, Ciphertext>> {
         let metadata = self.rules().follow(&x.metadata(), route)?;
         Ok(match self.routed(x, route)? {

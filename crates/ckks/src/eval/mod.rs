@@ -28,8 +28,6 @@ pub mod sum;
 use std::{any::Any, sync::Arc};
 
 use bellerophon_mlwe as mlwe;
-#[cfg(doc)]
-use bellerophon_ring::ErrorKind;
 use bellerophon_ring::Result;
 
 use crate::attachments::Attachments;
@@ -89,10 +87,6 @@ pub struct Evaluator {
 
 impl Evaluator {
     /// An evaluator with the given keys.
-    ///
-    /// # Errors
-    /// [`mlwe::ErrorKind::ParamsMismatch`] for keys of other parameters,
-    /// [`ErrorKind::ParamsMismatch`] for keys of another relinearization strategy.
     pub fn new(params: &Params, keys: &EvaluationKeys) -> Result<Self> {
         params.check(keys.fingerprint())?;
         if let Some(relinearization) = keys.relinearization_keys() {
@@ -147,9 +141,6 @@ impl Evaluator {
     }
 
     /// An encryption without noise or secrecy: `(m, 0)`, at the plaintext's level and scale.
-    ///
-    /// # Errors
-    /// [`mlwe::ErrorKind::ParamsMismatch`].
     pub fn trivial(&self, plaintext: &Plaintext) -> Result<Ciphertext> {
         self.check_plain(plaintext)?;
         let lattice = self.params.lattice();

@@ -67,9 +67,6 @@ impl Evaluator {
     ///
     /// Encoded by [`Encoder::encode_factor`](crate::Encoder::encode_factor) for the level of `x`,
     /// the factor leaves the scale as it was.
-    ///
-    /// # Errors
-    /// As for [`mul`](crate::CkksOps::mul); no key is needed.
     pub fn mul_plain(&self, x: &Ciphertext, p: &Plaintext) -> Result<Ciphertext> {
         operation("mul_plain", || {
             // Refuse a missing level before the product. A factor encoded low takes x with it.
@@ -82,9 +79,6 @@ impl Evaluator {
     }
 
     /// `x p` without the rescale.
-    ///
-    /// # Errors
-    /// As for [`mul_plain`](Self::mul_plain), levels apart.
     pub fn mul_plain_no_rescale(&self, x: &Ciphertext, p: &Plaintext) -> Result<Ciphertext> {
         self.check(x)?;
         self.check_plain(p)?;
@@ -131,10 +125,7 @@ impl Evaluator {
     /// the lowest operand.
     ///
     /// # Errors
-    /// [`ErrorKind::Length`] unless there are as many plaintexts as ciphertexts,
-    /// [`ErrorKind::Length`] for none, [`ErrorKind::Length`] unless all have as many
-    /// values, [`ErrorKind::Scale`] unless all products agree in scale, and those of
-    /// [`mul_plain`](Self::mul_plain).
+    /// [`ErrorKind::Scale`] unless all products agree in scale.
     pub fn dot_plain(&self, x: &[&Ciphertext], p: &[&Plaintext]) -> Result<Ciphertext> {
         operation("dot_plain", || {
             check_lengths(x.len(), p.len())?;

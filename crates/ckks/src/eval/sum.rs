@@ -12,8 +12,6 @@
 //! three keys and about three quarters of the time of two doublings; without its keys, doublings
 //! replace it.
 
-#[cfg(doc)]
-use bellerophon_ring::ErrorKind;
 use bellerophon_ring::Result;
 
 use crate::ciphertext::CiphertextMeta;

@@ -40,9 +40,6 @@ impl DecryptionBudget {
     /// all results together are within a statistical distance of `2^(-bits / 2) / sqrt(48)` of
     /// results that do not depend on the key ([module page](super)). The flooding noise grows with
     /// the root of the number of results, and by half a bit for each bit.
-    ///
-    /// # Errors
-    /// For no results, and for bits outside that range.
     pub fn new(key: KeyId, queries: u64, statistical_bits: f64) -> Result<Self> {
         let flooding = Flooding::new(queries, statistical_bits)?;
         Ok(Self { key, flooding, left: queries, reserved: 0 })
@@ -50,9 +47,6 @@ impl DecryptionBudget {
 
     /// Restores a budget from the remaining number of results, as [`reserve`](Self::reserve)
     /// returned it. Results that were reserved and not shared are lost.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new), and if `left` exceeds `queries`.
     pub fn resume(key: KeyId, queries: u64, statistical_bits: f64, left: u64) -> Result<Self> {
         let budget = Self::new(key, queries, statistical_bits)?;
         ensure(left <= queries, || error::budget_spent(left, queries, queries))?;
@@ -89,9 +83,6 @@ impl DecryptionBudget {
     }
 
     /// Checks that a result of this key is reserved.
-    ///
-    /// # Errors
-    /// [`KeyMismatch`](mlwe::ErrorKind::KeyMismatch) for another key; [`ErrorKind::Budget`].
     pub fn check(&self, key: KeyId) -> Result<()> {
         if key != self.key {
             return Err(mlwe::error::key_mismatch(key, self.key));

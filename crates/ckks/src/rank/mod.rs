@@ -13,8 +13,6 @@ mod reducing;
 mod switch;
 
 use bellerophon_mlwe::{self as mlwe, RankReduceKey, RingConversion, SecretKey};
-#[cfg(doc)]
-use bellerophon_ring::ErrorKind;
 use bellerophon_ring::Result;
 use bellerophon_ring::error::ensure;
 use rand::CryptoRng;
@@ -41,10 +39,6 @@ impl RankReduction {
     /// Generates the key from `secret` to its first components, and returns those components as the
     /// secret of `to`. The set `to` has the first primes of the chain at a smaller rank. Its
     /// highest level is the highest level of reduced vectors.
-    ///
-    /// # Errors
-    /// [`mlwe::ErrorKind::ParamsMismatch`] for a secret of other parameters, those of
-    /// [`RankReduceKey::generate`] and [`SecretKey::truncate_rank`].
     pub fn generate<R: CryptoRng + ?Sized>(
         from: &Params,
         secret: &SecretKey,
@@ -59,11 +53,6 @@ impl RankReduction {
     }
 
     /// Assembles a key that leads from one set to another.
-    ///
-    /// # Errors
-    /// [`mlwe::ErrorKind::ParamsMismatch`] for a key between other sets,
-    /// [`mlwe::ErrorKind::Shape`] for a key of other components, [`mlwe::ErrorKind::Level`] for a
-    /// key that does not serve all levels of `to`.
     pub fn from_parts(from: &Params, to: &Params, key: RankReduceKey) -> Result<Self> {
         let shape = *key.key().shape();
         // The key must lead from one set to the other, and drop the components in between.
@@ -99,10 +88,6 @@ impl RankReduction {
 
     /// The vector at the smaller rank, at its level or the highest level of the smaller set,
     /// whichever is lower.
-    ///
-    /// # Errors
-    /// [`ErrorKind::ParamsMismatch`] or [`ErrorKind::KeyMismatch`] if the vector belongs to another
-    /// set or key, [`ErrorKind::Range`] if its values do not fit that level.
     pub fn apply(&self, x: &Ciphertext) -> Result<Ciphertext> {
         self.from.check(x.lattice().ident().fingerprint)?;
         // Step 1: drop the limbs that the smaller set does not have.
@@ -132,10 +117,6 @@ impl RankConversion {
     /// Generates the keys of a conversion between two sets with the same chain of primes, where
     /// `secret` belongs to `large`. Also returns the secret of `small`: the same secret in module
     /// form.
-    ///
-    /// # Errors
-    /// [`mlwe::ErrorKind::ParamsMismatch`] for a secret of other parameters, those of
-    /// [`RingConversion::generate`].
     pub fn generate<R: CryptoRng + ?Sized>(
         large: &Params,
         secret: &SecretKey,
@@ -160,10 +141,6 @@ impl RankConversion {
     }
 
     /// Converts from the large ring to the module: exact, without a key switch.
-    ///
-    /// # Errors
-    /// [`mlwe::ErrorKind::ParamsMismatch`] if the vector is not of the large set,
-    /// [`ErrorKind::Shape`] if it has more slots than the small ring.
     pub fn to_rank(&self, x: &Ciphertext) -> Result<Ciphertext> {
         self.large.check(x.lattice().ident().fingerprint)?;
         let (found, most) = (x.meta().slots, self.small.max_slots());
@@ -176,10 +153,6 @@ impl RankConversion {
     /// Converts from the module to the large ring: an embedding and `log2(f)` automorphisms
     /// (Algorithm 5), where `f` is the quotient of the degrees. The scale grows by `f`, and the
     /// message is unchanged.
-    ///
-    /// # Errors
-    /// [`mlwe::ErrorKind::ParamsMismatch`] if the vector is not of the small set,
-    /// [`ErrorKind::Range`] if the modulus of its level has no room for the factor.
     pub fn from_rank(&self, x: &Ciphertext) -> Result<Ciphertext> {
         self.small.check(x.lattice().ident().fingerprint)?;
         // The trace multiplies the phase by the factor, which goes into the scale.

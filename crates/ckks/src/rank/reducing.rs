@@ -23,9 +23,6 @@ impl Params {
     ///
     /// Only this set if the rank is odd, if half the rank has no secure level, and for sparse
     /// secrets.
-    ///
-    /// # Errors
-    /// Those of [`Params::new`].
     pub fn ranks(&self) -> Result<Vec<Self>> {
         let mut sets = vec![self.clone()];
         for step in
@@ -55,9 +52,6 @@ pub struct ReducingKeys {
 impl ReducingKeys {
     /// Generates the keys of `spec` at each of [`Params::ranks`], up to the levels of that set. The
     /// secrets of the smaller ranks are the first components of `secret` and are not stored.
-    ///
-    /// # Errors
-    /// Those of [`Params::ranks`], [`EvaluationKeys::generate`] and [`RankReduction::generate`].
     pub fn generate<R: CryptoRng + ?Sized>(
         params: &Params,
         secret: &SecretKey,
@@ -84,10 +78,6 @@ impl ReducingKeys {
     }
 
     /// Assembles the keys of every rank of a set, and the reductions from each rank to the next.
-    ///
-    /// # Errors
-    /// [`mlwe::ErrorKind::KeyMismatch`] if a reduction leads between other secrets than those of
-    /// its ranks.
     pub fn from_parts(
         ranks: Vec<(Params, EvaluationKeys)>,
         reductions: Vec<RankReduction>,
@@ -192,9 +182,6 @@ impl ReducingEvaluator {
     /// assert_eq!((x.lattice().rank(), eval.padded(&x)?.lattice().rank()), (1, 4));
     /// # Ok::<(), bellerophon_ckks::Error>(())
     /// ```
-    ///
-    /// # Errors
-    /// Those of [`Evaluator::new`].
     pub fn new(keys: &ReducingKeys) -> Result<Self> {
         let evaluators = keys.ranks().map(|(params, keys)| Evaluator::new(params, keys));
         let evaluators = evaluators.collect::<Result<_>>()?;
@@ -213,10 +200,6 @@ impl ReducingEvaluator {
 
     /// The vector at the rank of the first parameters, under the secret of key generation: padded
     /// with zero components, which is exact.
-    ///
-    /// # Errors
-    /// `mlwe::ErrorKind::ParamsMismatch` and `mlwe::ErrorKind::KeyMismatch` for a vector that
-    /// belongs to none of the ranks.
     pub fn padded(&self, x: &Ciphertext) -> Result<Ciphertext> {
         Ok(self.at(x, 0)?.into_owned())
     }

@@ -38,11 +38,6 @@ impl RingSwitch {
     /// `slots` slots, a power of two. The set `to` has the first primes of the chain over a smaller
     /// ring (or, at larger ranks, of a smaller dimension). Its highest level is the highest level
     /// of switched vectors. Also returns the secret of `to`, which is a part of `secret`.
-    ///
-    /// # Errors
-    /// [`mlwe::ErrorKind::ParamsMismatch`] for a secret of other parameters,
-    /// [`ErrorKind::Shape`] for more slots than the target has, those of
-    /// [`RingSwitchKeys::generate`].
     pub fn generate<R: CryptoRng + ?Sized>(
         from: &Params,
         secret: &SecretKey,
@@ -58,9 +53,6 @@ impl RingSwitch {
     }
 
     /// Assembles the switch of two sets, between whose lattices `keys` switch.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] for keys of more slots than the sets have, or fewer than four.
     pub fn from_parts(from: &Params, to: &Params, keys: RingSwitchKeys) -> Result<Self> {
         let slots = keys.module().spec().degree / 2;
         check_slots(from, to, slots)?;

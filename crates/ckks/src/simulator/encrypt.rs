@@ -1,7 +1,5 @@
 //! Simulated encoding and encryption.
 
-#[cfg(doc)]
-use bellerophon_ring::ErrorKind;
 use bellerophon_ring::Result;
 use bellerophon_ring::error::operation;
 use num_complex::Complex64;
@@ -15,9 +13,6 @@ use crate::slot_value::SlotValue;
 impl Simulator {
     /// Simulates [`encrypt`](crate::encrypt()) of values of a declared range, encoded at the
     /// default scale for `level`. Only [`SimCiphertext::values`] depends on the values.
-    ///
-    /// # Errors
-    /// Those of [`Encoder::encode`](crate::Encoder::encode).
     pub fn encrypt<T: SlotValue>(
         &self,
         values: &[T],
@@ -28,9 +23,6 @@ impl Simulator {
     }
 
     /// As [`encrypt`](Self::encrypt), encoded at a given scale.
-    ///
-    /// # Errors
-    /// Those of [`Encoder::encode`](crate::Encoder::encode).
     pub fn encrypt_at<T: SlotValue>(
         &self,
         values: &[T],
@@ -45,9 +37,6 @@ impl Simulator {
 
     /// Simulates [`encrypt_public`](crate::encrypt_public) of values of a declared range, encoded
     /// at the default scale for `level`.
-    ///
-    /// # Errors
-    /// Those of [`Encoder::encode`](crate::Encoder::encode).
     pub fn encrypt_public<T: SlotValue>(
         &self,
         values: &[T],

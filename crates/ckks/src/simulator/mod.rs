@@ -207,9 +207,8 @@ impl Simulator {
     /// [`decrypt_flooded`](crate::noise_flooding::decrypt_flooded).
     ///
     /// # Errors
-    /// [`ErrorKind::Request`] for a simulator that is not [`worst_case`](Self::worst_case), and
-    /// for its vectors; `mlwe::ErrorKind::ParamsMismatch` and [`ErrorKind::ParamsMismatch`] for
-    /// vectors of other parameters; [`ErrorKind::Argument`] for a vector whose error is unbounded.
+    /// [`ErrorKind::Request`] for a simulator that is not [`worst_case`](Self::worst_case), and for
+    /// its vectors; [`ErrorKind::Argument`] for a vector whose error is unbounded.
     pub fn noise_bound(&self, x: &SimCiphertext) -> Result<NoiseBound> {
         ensure(self.noise_model == NoiseModel::Worst, || error::no_worst_case())?;
         self.check(x)?;

@@ -79,9 +79,6 @@ pub struct EvaluationKeysForm<'a> {
 
 impl<'a> EvaluationKeysForm<'a> {
     /// The form of keys of these parameters.
-    ///
-    /// # Errors
-    /// `mlwe::ErrorKind::ParamsMismatch` for keys of other parameters, `mlwe::ErrorKind::Io`.
     pub fn new(params: &Params, keys: &'a EvaluationKeys) -> Result<Self> {
         let lattice = params.lattice();
         let relinearization = keys.relinearization_keys();

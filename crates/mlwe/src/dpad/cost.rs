@@ -115,9 +115,6 @@ impl RankHoistedKeys {
     /// The temporary rank and special primes at which rotations of `limbs` limbs by any step cost
     /// least, chosen as in [`RelinStrategy::choose`]. The estimate for one rotation is
     /// `log2(n / 2) / 3` key switches and one rank-down.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Parameters`] if the security of the parameters allows no larger rank.
     pub fn choose(params: &Params, limbs: usize) -> Result<Params> {
         params.check_limbs(limbs)?;
         let log2_q = sizes(params, limbs);

@@ -56,9 +56,6 @@ impl RingConversion {
     /// Generates the conversion between the module rank of `small` and the ring of `large`, for up
     /// to `limbs` limbs. `secret` is the secret over the large ring; the secret over the small ring
     /// is [`ModuleMap::extract_secret`] of it.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] unless the rank of `small` is `f` times that of the large ring.
     pub fn generate<R: CryptoRng + ?Sized>(
         secret: &SecretKey,
         small: &Params,
@@ -75,9 +72,6 @@ impl RingConversion {
     }
 
     /// Assembles a map between two parameter sets and Galois keys over the large ring.
-    ///
-    /// # Errors
-    /// [`ErrorKind::MissingKey`] if one of [`trace_exponents`] has no key.
     pub fn from_parts(
         large: &Params,
         small: &Params,
@@ -173,9 +167,6 @@ impl RingSwitchKeys {
     /// Generates keys from `secret` to the ring of `target`, whose chain begins with the same
     /// `limbs` primes, for messages in the slots of degree `n = degree`. Also returns the secret
     /// over the target ring, which is a part of `secret`.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] unless the target has the smaller dimension.
     pub fn generate<R: CryptoRng + ?Sized>(
         secret: &SecretKey,
         target: &Params,

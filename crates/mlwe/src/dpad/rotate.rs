@@ -86,9 +86,6 @@ impl RankHoistedKeys {
     }
 
     /// Assembles any Galois keys at the rank of `raised` and the rank-down key to `base`.
-    ///
-    /// # Errors
-    /// [`ErrorKind::MissingKey`] without the rank-down key.
     pub fn from_parts(
         base: &Params,
         raised: &Params,
@@ -148,9 +145,6 @@ impl RankHoistedKeys {
 
     /// Applies the automorphisms `X -> X^g` of the given exponents in `[1, 2n)` in order, with one
     /// rank-down. Without exponents, returns a copy of the ciphertext.
-    ///
-    /// # Errors
-    /// [`ErrorKind::MissingKey`] for an exponent without a key.
     pub fn apply(&self, ct: &Ciphertext, exponents: &[usize]) -> Result<Ciphertext> {
         let end = self.down.key().shape().to;
         self.base.check(ct.fingerprint)?;

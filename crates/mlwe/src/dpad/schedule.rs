@@ -93,9 +93,6 @@ pub(crate) fn largest_log2_modulus(
 }
 
 /// The smallest rank of a schedule at which ciphertexts may have `limbs` limbs.
-///
-/// # Errors
-/// [`ErrorKind::Level`] if no step allows this many.
 pub fn rank_at(schedule: &[RankStep], limbs: usize) -> Result<&RankStep> {
     // Among the ranks allowed at this level, the smallest.
     let allowed = schedule.iter().filter(|step| step.limbs >= limbs);

@@ -17,9 +17,6 @@ use crate::secret::SecretKey;
 /// A store of keys outside memory: a file, for example.
 pub trait GaloisSource: Send + Sync {
     /// Loads the key of an exponent that was registered with [`GaloisKeys::insert_stored`].
-    ///
-    /// # Errors
-    /// [`ErrorKind::Io`] if the key cannot be loaded.
     fn load(&self, exponent: usize) -> Result<Arc<GaloisKey>>;
 }
 
@@ -117,10 +114,6 @@ impl GaloisKeys {
     }
 
     /// The key of an exponent in `[1, 2N)`.
-    ///
-    /// # Errors
-    /// [`ErrorKind::MissingKey`] without a key for the exponent, [`ErrorKind::Io`] if it
-    /// cannot be loaded.
     pub fn get(&self, exponent: usize) -> Result<Arc<GaloisKey>> {
         match self.keys.get(&exponent) {
             Some(key) => key.load(exponent),

@@ -1,7 +1,5 @@
 //! Serialized forms of several Galois keys and of the keys of hoisted rotations.
 
-#[cfg(doc)]
-use bellerophon_ring::ErrorKind;
 use bellerophon_ring::{
     Error, Result,
     wire::{List, Wire},
@@ -43,9 +41,6 @@ impl GaloisKeysForm<'_> {
     }
 
     /// The keys, each checked against the parameters.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Parameters`] for exponents that do not increase.
     pub fn into_keys(self, params: &Params) -> Result<GaloisKeys> {
         let forms = self.0.0;
         // A second key of one exponent would be ignored.

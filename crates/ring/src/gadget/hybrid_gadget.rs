@@ -3,8 +3,6 @@
 use std::ops::Range;
 
 use crate::basis_extension::{BaseConverter, residue};
-#[cfg(doc)]
-use crate::error::ErrorKind;
 use crate::error::ensure;
 use crate::error::{self, Result};
 use crate::poly::{Ntt, Poly};
@@ -42,10 +40,6 @@ pub struct HybridGadget {
 
 impl HybridGadget {
     /// Precomputes the constants for all levels of `q` with special primes `p`.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] for more special primes than [`BaseConverter::MAX_SOURCES`], the limit
-    /// of one mod-down.
     pub fn new(q: &Ring, p: &Ring) -> Result<Self> {
         let (count, most) = (p.limbs(), BaseConverter::MAX_SOURCES);
         ensure(count <= most, || error::basis(format!("{count} special primes; at most {most}")))?;

@@ -77,10 +77,6 @@ impl KeyDecomposition {
 
     /// Cuts the primes of a key with `limbs` primes of the chain into maximal runs of at most
     /// `2^key_digit`, for inner products over up to `components` polynomials.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Parameters`](crate::ErrorKind::Parameters) if there are too few auxiliary
-    /// primes for the degree.
     pub fn new(
         gadget: &HybridGadget,
         limbs: usize,

@@ -43,10 +43,6 @@ impl Digits<'_> {
 
     /// The inner product, plus `body` in column 0, under an automorphism, plus `onto` if given: one
     /// polynomial per column.
-    ///
-    /// # Panics
-    /// If there are too few rows, or if they have too few limbs or belong to another ring, or if a
-    /// polynomial is not over [`HybridGadget::ring`]`(limbs)`.
     pub fn rotated_product<'k>(
         &self,
         key: impl Into<GadgetKey<'k>>,

@@ -33,9 +33,6 @@ pub trait SecretWire: Sized {
     -> std::result::Result<Self::Form, Self::Error>;
 
     /// Reads the secret and checks it against the parameters.
-    ///
-    /// # Errors
-    /// Any defect of the form.
     fn from_secret_form(
         params: &Self::Params,
         form: Self::Form,
@@ -48,17 +45,11 @@ pub struct SecretWords(Zeroizing<Vec<u8>>);
 
 impl SecretWords {
     /// The coefficients of a secret, two bytes each.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Bytes`] for a coefficient outside 16 bits.
     pub fn of_coefficients(coefficients: &[i64]) -> Result<Self> {
         Self::of(coefficients.iter().map(|&c| ((c as i16).to_le_bytes(), c as i16 as i64 == c)))
     }
 
     /// Indices, four bytes each.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Bytes`] for an index outside 32 bits.
     pub fn of_indices(indices: &[usize]) -> Result<Self> {
         Self::of(indices.iter().map(|&i| ((i as u32).to_le_bytes(), i as u32 as usize == i)))
     }
