@@ -175,8 +175,8 @@ impl Ciphertext {
     /// [`of`](Self::of) states them.
     ///
     /// # Errors
-    /// [`ErrorKind::Level`] for a number of limbs that no level has, [`ErrorKind::Range`] if the range
-    /// does not fit the modulus, and others for metadata that no vector of these parameters has.
+    /// [`ErrorKind::Level`] for a number of limbs that no level has, [`ErrorKind::Range`] if the
+    /// range does not fit the modulus, and others for metadata that no vector of the set has.
     pub fn from_parts(
         params: &Params,
         inner: mlwe::Ciphertext,

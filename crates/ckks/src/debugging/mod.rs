@@ -26,6 +26,7 @@ use bellerophon_ring::Error;
 mod automatic;
 mod ckks_ops;
 mod report;
+mod step;
 mod violation;
 
 use std::{
@@ -38,7 +39,8 @@ use bellerophon_ring::{During, Result};
 use num_complex::Complex64;
 
 pub use automatic::Automatic;
-pub use report::{FalsePromise, Report, Step};
+pub use report::{FalsePromise, Report};
+pub use step::Step;
 pub use violation::{Outside, Violation};
 
 use crate::ciphertext::{Ciphertext, CiphertextMeta};

@@ -4,7 +4,7 @@ use std::{fmt, ops::Range};
 
 use num_complex::Complex64;
 
-use super::report::Step;
+use super::step::Step;
 use crate::ciphertext::CiphertextMeta;
 use crate::interval::{Bounds, Interval};
 use crate::metadata::Metadata;
