@@ -12,12 +12,12 @@ fn main() -> bellerophon::Result<()> {
     let client = ClientKey::generate(&params)?;
     let keys = client.evaluation_keys(&Needs::new().multiply().bootstrap())?;
     let server = Evaluator::new(keys)?.with_auto_bootstrap()?;
-    let within = server.clone().keep_within(-1.0..=1.0)?; // products of such values
 
     let x = client.encrypt(&[0.99, -1.0, 0.5], -1.0..=1.0)?;
     let mut y = x.clone();
     for _ in 0..60 {
-        y = within.mul(&y, &x)?; // bootstrapped first if its levels are used up
+        let product = server.mul(&y, &x)?; // bootstraps first if the levels are used up
+        y = server.keep_within(&product, -1.0..=1.0)?; // products of such values
     }
     let z = server.map(&y, f64::exp)?;
 

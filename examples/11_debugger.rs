@@ -15,11 +15,11 @@ fn main() -> bellerophon::Result<()> {
     let values = [0.3, 0.25, 0.5];
 
     // Three steps of the logistic map 3.2 x (1 - x). The promise is that values stay below 0.75.
-    let debugger = client.debugger(&server)?.keep_within(0.0..=0.75)?;
+    let debugger = client.debugger(&server)?;
     let mut x = debugger.watch(client.encrypt(&values, 0.0..=0.5)?, &values)?;
     for _ in 0..3 {
         let rest = debugger.sub(&x, &debugger.square(&x)?)?;
-        x = debugger.mul_scalar(&rest, 3.2)?;
+        x = debugger.keep_within(&debugger.mul_scalar(&rest, 3.2)?, 0.0..=0.75)?;
     }
 
     let report = debugger.report();

@@ -1,7 +1,7 @@
 //! Private look-up and the exact ciphertexts that it is made of: what can be read of them.
 
 use bellerophon::{
-    Error, bfv,
+    bfv,
     format::SecretBytes,
     mlwe::Security,
     pir::{Client, Function, Query, QueryLayout, Server},
@@ -126,7 +126,6 @@ pub fn encrypted_functions(world: &'static World) -> Vec<Vec<u8>> {
 fn secret<T>(params: &'static bfv::Params, secret: &T) -> Vec<u8>
 where
     T: SecretWire<Params = bfv::Params>,
-    Error: From<T::Error>,
 {
     SecretBytes::of(params, secret).expect("samples can be written").expose().to_vec()
 }

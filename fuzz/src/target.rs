@@ -1,7 +1,7 @@
 //! What is read, how, and what it may take.
 
 use bellerophon::{
-    Error, Result,
+    Result,
     format::{self, Context, Header},
     mlwe::Security,
     ring::wire::Wire,
@@ -85,7 +85,6 @@ pub fn object<T, P>(params: &'static P, bytes: &[u8]) -> Result<Read>
 where
     T: Wire + 'static,
     P: Context<T::Params>,
-    Error: From<T::Error>,
 {
     let object: T = format::from_bytes(params, bytes)?;
     let write = move || format::to_bytes(params, &object).expect("what was read can be written");
@@ -97,7 +96,6 @@ pub fn streamed<T, P>(params: &'static P, mut bytes: &[u8]) -> Result<Read>
 where
     T: Wire + 'static,
     P: Context<T::Params>,
-    Error: From<T::Error>,
 {
     let len = bytes.len();
     let object: T = format::read_from(params, &mut bytes, 1 << 20)?;
@@ -111,7 +109,6 @@ pub fn sample<T, P>(params: &P, object: &T) -> Vec<u8>
 where
     T: Wire,
     P: Context<T::Params>,
-    Error: From<T::Error>,
 {
     format::to_bytes(params, object).expect("samples can be written")
 }

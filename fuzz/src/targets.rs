@@ -1,7 +1,7 @@
 //! Every type that can be read.
 
 use bellerophon::{
-    Bridge, ClientKey, Engine, Error, EvaluationKeys, Needs, Params, Result,
+    Bridge, ClientKey, Engine, EvaluationKeys, Needs, Params, Result,
     circuits::{self, bootstrap::BootstrapKeys, fbt},
     ckks::{self, CkksOps, SeededCiphertext},
     format::{Context, SecretBytes},
@@ -437,7 +437,6 @@ fn read_secret<T, P>(params: &'static P, bytes: &[u8]) -> Result<Read>
 where
     T: SecretWire + 'static,
     P: Context<T::Params>,
-    Error: From<T::Error>,
 {
     let secret: T = SecretBytes::new(bytes.to_vec()).read(params)?;
     let write = move || {

@@ -142,7 +142,7 @@ fn comparisons_of_random_and_of_close_pairs() {
         let levels = sign.levels() + 1;
         let world = World::new(10, levels, KeyLevels::default().multiply(levels));
         let eval = world.evaluator();
-        let (x, y) = pairs(&world, sign.margin(), 512);
+        let (x, y) = pairs(&world, sign.threshold(), 512);
         let (cx, cy) = (world.encrypt_span(&x), world.encrypt_span(&y));
 
         let greater = eval.greater(&cx, &cy, &sign).unwrap();
@@ -152,7 +152,7 @@ fn comparisons_of_random_and_of_close_pairs() {
         assert!(noise < 0.1 * sign.error(), "{sign}: noise {noise:e}");
         let (mut worst, mut compared) = (0.0f64, 0);
         for i in 0..512 {
-            if (x[i] - y[i]).abs() < sign.margin() {
+            if (x[i] - y[i]).abs() < sign.threshold() {
                 continue;
             }
             let truth = if x[i] > y[i] { 1.0 } else { 0.0 };
@@ -188,10 +188,10 @@ fn signs_steps_and_magnitudes_over_any_radius() {
         let eval = world.evaluator();
         let mut x: Vec<f64> = world.reals(512).iter().map(|t| radius * t).collect();
         for (i, x) in x.iter_mut().enumerate().filter(|(i, _)| i % 8 == 0) {
-            *x = if i % 16 == 0 { sign.margin() } else { -sign.margin() };
+            *x = if i % 16 == 0 { sign.threshold() } else { -sign.threshold() };
         }
         let cx = world.encrypt_span(&x);
-        let outside = |x: f64| x.abs() >= sign.margin();
+        let outside = |x: f64| x.abs() >= sign.threshold();
         for (ct, truth, error) in [
             (eval.sign(&cx, &sign).unwrap(), f64::signum as fn(f64) -> f64, sign.error()),
             (eval.step(&cx, &sign).unwrap(), |x| f64::from(x > 0.0), 0.5 * sign.error()),
@@ -271,7 +271,7 @@ fn steep_signs_have_the_predicted_noise() {
     let sign = Sign::new(1.0, 1.0 / 64.0, Accuracy::bits(6.0)).unwrap();
     let world = World::new(10, sign.levels(), KeyLevels::default().multiply(sign.levels()));
     let eval = world.evaluator();
-    let margin = sign.margin();
+    let margin = sign.threshold();
     let slope = |x: f64| (sign.eval(x + 1e-6) - sign.eval(x - 1e-6)).abs();
     let points = (0..4000).map(|i| margin + (1.0 - 1e-6 - margin) * f64::from(i) / 4000.0);
     let steepest = points.max_by(|a, b| slope(*a).total_cmp(&slope(*b))).unwrap();

@@ -37,7 +37,7 @@ fn bound_of(
     let simulator = Simulator::new(&world.params).worst_case();
     let zeros = vec![0.0; world.params.max_slots()];
     let x = simulator.encrypt(&zeros, span(&zeros), world.params.max_level())?;
-    let x = simulator.assume_range(x, Interval::real(-1.0, 1.0)?);
+    let x = simulator.with_range(x, Interval::real(-1.0, 1.0)?);
     simulator.noise_bound(&program(&simulator, &x)?)
 }
 
@@ -323,7 +323,7 @@ fn padding_counts_in_bounds() {
     let world = World::new(10, 2, KeyLevels::default().multiply(2));
     fn program<A: CkksOps>(a: &A, x: &A::Ciphertext, w: &A::Ciphertext) -> Result<A::Ciphertext> {
         // 0 to 0.1 where there are values, and -1000 behind them.
-        let y = a.assume_range(a.add_scalar(x, -1000.0)?, Interval::real(-1e-6, 0.1)?);
+        let y = a.with_range(a.add_scalar(x, -1000.0)?, Interval::real(-1e-6, 0.1)?);
         a.mul(&y, &a.with_len(w.clone(), 3)?)
     }
     let (x, w) = ([1000.0, 1000.05, 1000.1], [1.0, -1.0, 1.0, -1.0]);

@@ -212,7 +212,7 @@ fn bootstraps<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Vec<Case<A::Ciphertext>> 
 }
 
 /// Statements of the caller, which have no noise of their own.
-const STATEMENTS: [&str; 12] = [
+const STATEMENTS: [&str; 14] = [
     "refreshed",
     "as_message",
     "fused",
@@ -222,7 +222,9 @@ const STATEMENTS: [&str; 12] = [
     "with_metadata",
     "with_origins",
     "broadcast",
+    "with_range",
     "assume_range",
+    "keep_within",
     "assume_range_with_padding",
     "assume_real",
 ];
@@ -294,7 +296,7 @@ fn every_operation() {
         let simulator = Simulator::new(&params);
         let plain = inputs.map(|v| simulator.encrypt(v, span(v), LEVELS).unwrap());
         let in_range =
-            |z: SimCiphertext| simulator.assume_range(z, Interval::real(0.25, 1.0).unwrap());
+            |z: SimCiphertext| simulator.with_range(z, Interval::real(0.25, 1.0).unwrap());
         let [px, py, pu, pp] = plain;
         let pu = in_range(pu);
         let expected = operations(&simulator, [&px, &py, &pu, &pp]);
@@ -304,7 +306,7 @@ fn every_operation() {
         }
         let eval = world.evaluator();
         let [cx, cy, cu, cp] = inputs.map(|v| world.encrypt_span(v));
-        let cu = CkksOps::assume_range(&eval, cu, Interval::real(0.25, 1.0).unwrap());
+        let cu = CkksOps::with_range(&eval, cu, Interval::real(0.25, 1.0).unwrap());
         ratios.count(
             &world,
             &operations(&eval, [&cx, &cy, &cu, &cp]),

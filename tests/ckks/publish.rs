@@ -232,7 +232,7 @@ fn what_may_exceed_its_declaration_is_refused() {
         .add_scalar(&x, 3.0)
         .unwrap()
         .assume_range_with_padding(Interval::real(-8.0, 8.0).unwrap());
-    let y = eval.assume_range(y, Interval::real(2.0, 3.5).unwrap());
+    let y = eval.with_range(y, Interval::real(2.0, 3.5).unwrap());
     let error = eval.publish(&y, 2.0..=4.0).unwrap_err();
     assert!(error.to_string().contains("clear_padding"), "{error}");
     // A real result of a disc, a complex one of no interval.
@@ -301,7 +301,7 @@ fn the_worst_slot_is_declared_too() {
     let unit = Interval::real(-1.0, 1.0).unwrap();
     let x = world.encrypt_in(&[1.0; 8], unit, 12);
     let y = (0..3).fold(x, |x, _| eval.polynomial(&x, &steep, None).unwrap());
-    let y = eval.assume_range(y, unit);
+    let y = eval.with_range(y, unit);
     let noise = y.metadata().noise();
     let declared = |noise: f64| Declaration::from(-1.0..=1.0).with_noise(noise);
     let worst = max_error(&world.decrypt(&y), &[1.0; 8]);

@@ -90,7 +90,7 @@ fn debug_repeats_no_value() {
         let simulator = Simulator::new(params);
         let range = Interval::real(-1e6, 1e6).unwrap();
         let vector = simulator.encrypt(&[secret], span(&[secret]), 2).unwrap();
-        silent(&simulator.assume_range(vector, range));
+        silent(&simulator.with_range(vector, range));
     }
 }
 

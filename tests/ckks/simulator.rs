@@ -480,7 +480,7 @@ fn failures_are_found_without_keys() {
     assert_eq!(min_level(&params, |simulator, level| squares(simulator, level, 4)), Ok(5));
     // Beyond the chain; and a program that no chain helps.
     let sixth = |simulator: &Simulator, level: usize| {
-        let x = simulator.assume_range(squares(simulator, level, 3)?, Interval::real(0.0, 1.0)?);
+        let x = simulator.with_range(squares(simulator, level, 3)?, Interval::real(0.0, 1.0)?);
         (0..3).try_fold(x, |x, _| simulator.square(&x))
     };
     assert_eq!(min_level(&params, sixth), Ok(6));

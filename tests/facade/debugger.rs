@@ -38,7 +38,7 @@ fn logistic<A: CkksOps>(
 ) -> ckks::Result<A::Ciphertext> {
     for promise in promises {
         let rest = a.add_scalar(&a.neg(&x)?, 1.0)?;
-        x = a.assume_range(a.mul_scalar(&a.mul(&x, &rest)?, 3.2)?, *promise);
+        x = a.with_range(a.mul_scalar(&a.mul(&x, &rest)?, 3.2)?, *promise);
     }
     Ok(x)
 }
@@ -79,7 +79,7 @@ fn a_true_loop_has_no_false_promise() {
     let watched = start(&client, &debugger, &values);
     let promises = [range(0.0, 1.0); 12];
     let expected = logistic(&server, watched.ciphertext().clone(), &promises).unwrap();
-    let found = logistic(debugger.steps(), watched, &promises).unwrap();
+    let found = logistic(&debugger, watched, &promises).unwrap();
     assert_eq!(found.ciphertext(), &expected);
 
     let report = debugger.report();
@@ -113,7 +113,7 @@ fn functions_leave_one_step_for_each_bootstrap() {
     let lowest = params.bootstrapper().unwrap().input_level();
     let x = simulator.encrypt(&values, range(0.0, 1.0), lowest).unwrap();
     simulator.sign(&x, &sign).unwrap();
-    let steps = debugger.steps();
+    let steps = &debugger;
     let x = steps.drop_to_level(&start(&client, &debugger, &values), lowest).unwrap();
     steps.sign(&x, &sign).unwrap();
     let report = debugger.report();
@@ -134,7 +134,7 @@ fn a_false_promise_is_named_with_step_and_position() {
     // The server sees nothing.
     let x = start(&client, &debugger, &values);
     logistic(&server, x.ciphertext().clone(), &promises).unwrap();
-    logistic(debugger.steps(), x, &promises).unwrap();
+    logistic(&debugger, x, &promises).unwrap();
 
     let report = debugger.report();
     let promise = promise(&report);
@@ -158,7 +158,7 @@ fn false_promises_about_padding_say_so() {
     let x = start(&client, &debugger, &spread(LEN, 0.5, 0.75));
     let y = debugger.assume_range(&x, 0.25..=0.75).unwrap();
     assert_eq!(debugger.report().false_promise, None);
-    debugger.steps().assume_range_with_padding(y, range(0.25, 0.75));
+    debugger.assume_range_with_padding(y, range(0.25, 0.75));
     let report = debugger.report();
     let promise = promise(&report);
     assert!(matches!(promise.violation, Violation::Padding(_)), "{promise}");
@@ -173,15 +173,15 @@ fn other_false_promises_are_named() {
     let values = spread(LEN, 0.5, 0.75);
     let debugger = client.debugger(&server).unwrap();
     let x = debugger.mul_i(&start(&client, &debugger, &values)).unwrap();
-    debugger.steps().assume_real(x);
+    debugger.assume_real(x);
     assert_eq!(promise(&debugger.report()).operation, "assume_real");
 
     let debugger = client.debugger(&server).unwrap();
     let x = debugger.square(&start(&client, &debugger, &values)).unwrap();
-    let noise = debugger.steps().metadata(&x).noise();
-    let x = debugger.assume_noise(&x, noise).unwrap();
+    let noise = debugger.metadata(&x).noise();
+    let x = debugger.assume_noise(x, noise).unwrap();
     assert_eq!(debugger.report().false_promise, None);
-    debugger.assume_noise(&x, 1e-6 * noise).unwrap();
+    debugger.assume_noise(x, 1e-6 * noise).unwrap();
     let report = debugger.report();
     let promise = promise(&report);
     assert!(matches!(promise.violation, Violation::Noise { .. }), "{promise}");
@@ -230,7 +230,7 @@ fn circuits_run_unchanged() {
     let values = spread(LEN, 0.25, 1.0);
     let x = debugger.watch(client.encrypt(&values, 0.25..=1.0).unwrap(), &values).unwrap();
     let expected = circuits(&server, x.ciphertext()).unwrap();
-    let found = circuits(debugger.steps(), &x).unwrap();
+    let found = circuits(&debugger, &x).unwrap();
     for (i, (found, expected)) in found.iter().zip(&expected).enumerate() {
         assert_eq!(found.ciphertext().metadata(), expected.metadata(), "circuit {i}");
     }
@@ -264,39 +264,37 @@ fn vectors_of_other_programs_are_checked() {
     assert!(debugger.watch_decrypted(x).is_err());
 }
 
-/// The operations of the facade in a loop whose values keep a range, for both alike.
-macro_rules! kept_loop {
-    ($a:expr, $x:expr) => {{
-        let (a, mut x) = ($a, $x.clone());
-        for _ in 0..6 {
-            let rest = a.sub(&x, &a.square(&x).unwrap()).unwrap();
-            x = a.mul_scalar(&rest, 3.2).unwrap();
-            x = a.rotate_many(&x, &[1]).unwrap().remove(0);
-        }
-        x
-    }};
+/// A logistic map whose results keep a range.
+fn kept<A: CkksOps>(
+    a: &A,
+    mut x: A::Ciphertext,
+    (lo, hi): (f64, f64),
+) -> ckks::Result<A::Ciphertext> {
+    for _ in 0..6 {
+        let rest = a.sub(&x, &a.square(&x)?)?;
+        x = a.keep_within(&a.mul_scalar(&rest, 3.2)?, lo..=hi)?;
+        x = a.rotate_many(&x, &[1])?.remove(0);
+    }
+    Ok(x)
 }
 
 /// The range of every result is that of the evaluator, and a false one is named.
 #[test]
 fn debugger_ranges_are_those_of_the_evaluator() {
     let Party { client, server } = toy(69);
-    let server = server.keep_within(0.0..=1.0).unwrap();
     let values = spread(LEN, 0.2, 0.8);
-    // The range of the evaluator, or of the debugger.
     let debugger = client.debugger(&server).unwrap();
     let x = start(&client, &debugger, &values);
-    let expected = kept_loop!(&server, x.ciphertext());
-    assert_eq!(kept_loop!(&debugger, &x).ciphertext(), &expected);
+    let expected = kept(&server, x.ciphertext().clone(), (0.0, 1.0)).unwrap();
+    assert_eq!(kept(&debugger, x.clone(), (0.0, 1.0)).unwrap().ciphertext(), &expected);
     let report = debugger.report();
     check_true(&report);
     assert!(automatic(&report) > 0, "{report}");
     assert!(report.steps.iter().any(|step| step.operation == "keep_within"), "{report}");
 
-    let debugger = debugger.keep_within(0.0..=0.75).unwrap();
-    kept_loop!(&debugger, &x);
+    kept(&debugger, x.clone(), (0.0, 0.75)).unwrap();
     assert_eq!(promise(&debugger.report()).operation, "keep_within");
-    assert!(debugger.keep_within(f64::NAN..=1.0).is_err());
+    assert!(debugger.keep_within(&x, f64::NAN..=1.0).is_err());
 }
 
 /// A map is a step with the values of the function, by tables and by polynomials, which bootstrap
@@ -309,7 +307,7 @@ fn maps_are_steps() {
     let debugger = client.debugger(&server).unwrap();
     let values = [0.5, -1.5, 2.0];
     let x = debugger.watch(client.encrypt(&values, -2.0..=2.0).unwrap(), &values).unwrap();
-    let y = debugger.map(&x, f64::abs).unwrap();
+    let y = server.map_watched(&debugger, &x, &MapRequest::new(f64::abs)).unwrap();
     assert_eq!(y.ciphertext().metadata(), server.map(x.ciphertext(), f64::abs).unwrap().metadata());
     let found: Vec<f64> = y.exact().iter().map(|z| z.re).collect();
     assert_eq!(found, [0.5, 1.5, 2.0]);
@@ -326,7 +324,7 @@ fn maps_are_steps() {
     let low = server.params().bootstrapper().unwrap().input_level();
     let x = debugger.drop_to_level(&x, low).unwrap();
     let request = MapRequest::new(|x| 0.5 * x * x).error(Accuracy::bits(6.0));
-    let y = debugger.map_with(&x, &request.engines([Engine::Poly])).unwrap();
+    let y = server.map_watched(&debugger, &x, &request.engines([Engine::Poly])).unwrap();
     let report = debugger.report();
     check_true(&report);
     let operations: Vec<_> = report.steps[3..].iter().map(|step| step.operation).collect();

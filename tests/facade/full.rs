@@ -87,7 +87,7 @@ fn all_engines_and_bootstraps_take_turns_without_end() {
         // The predicted error that counts against the range starts anew, so the loop has no end.
         x = server.assume_range(&x, -1.0..=1.0).unwrap();
         // The next round counts its error against the values as they are.
-        x = server.assume_noise(&x, 2f64.powi(-21)).unwrap();
+        x = server.assume_noise(x, 2f64.powi(-21)).unwrap();
     }
     let (_, largest) = errors(&client.decrypt(&x).unwrap(), clear.iter().copied());
     // Each round doubles the error and adds at most the requested one.

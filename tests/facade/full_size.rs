@@ -230,12 +230,11 @@ fn loops_of_any_length_run_at_full_size() {
         y = simulator.mul(&y, &x).unwrap_or_else(|e| panic!("product {i}: {e}"));
     }
     assert!(y.metadata().meta.bounds.values.bound() <= 2f64.powi(-61));
-    // The statement of `keep_within`, which simulators do not have.
     let (x, unit) = (start(&[1.0, -1.0, 0.999], 1.0), Interval::real(-1.0, 1.0).unwrap());
     let mut y = x.clone();
     for i in 0..500 {
         let product = simulator.mul(&y, &x).unwrap_or_else(|e| panic!("product {i}: {e}"));
-        y = simulator.assume_range(product, unit);
+        y = simulator.keep_within(&product, -1.0..=1.0).unwrap();
     }
     assert_eq!(y.metadata().meta.bounds.values, unit);
     assert!(simulator.report().bootstraps > 40);

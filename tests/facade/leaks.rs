@@ -147,10 +147,7 @@ fn assert_bytes_tell_nothing(name: &str, pairs: usize, write: &dyn Fn(usize, u64
     }
 }
 
-fn write<T: Wire>(params: &impl Context<T::Params>, object: &T) -> Vec<u8>
-where
-    bellerophon::Error: From<T::Error>,
-{
+fn write<T: Wire>(params: &impl Context<T::Params>, object: &T) -> Vec<u8> {
     to_bytes(params, object).unwrap()
 }
 

@@ -197,7 +197,7 @@ fn look_ups() -> [&'static str; 2] {
         assert!(worst < COARSE, "map_many: {worst}");
         let parts = server.extract_all(&operands, -1.0..=1.0, Headroom::TABLE).unwrap();
         let found: Vec<f64> =
-            parts.iter().flat_map(|part| client.decrypt_values(part).unwrap()).collect();
+            parts.iter().flat_map(|part| client.decrypt_lwe(part).unwrap()).collect();
         let (_, worst) = errors(&found, expected.copied());
         assert!(worst < COARSE, "extract_all: {worst}");
     }

@@ -197,7 +197,7 @@ fn numbers_are_decimal() {
     let Party { client, server } =
         party(Preset::Insecure(Toy::Tables), &Needs::new().functional(), 79);
     let x = client.encrypt(&[1.0, 2.0], 0.0..=3.0).unwrap();
-    let x = server.assume_noise(&x, 0.25).unwrap();
+    let x = server.assume_noise(x, 0.25).unwrap();
     let table =
         server.integers().from_reals(&x, 4).and_then(|x| server.integers().table(&x, |k| k));
     let text = message(table);
@@ -241,8 +241,8 @@ fn arguments_are_refused_in_a_sentence_that_fits() {
             "the middle of the moved padding is NaN",
             "value 0",
         ),
-        (server.assume_noise(&x, -1.0).map(drop), "deviation of -1.0", "variance"),
-        (server.assume_noise(&x, nan).map(drop), "deviation of NaN", "variance"),
+        (server.assume_noise(x.clone(), -1.0).map(drop), "deviation of -1.0", "variance"),
+        (server.assume_noise(x.clone(), nan).map(drop), "deviation of NaN", "variance"),
         (server.mask(&x, Range { start: 3, end: 1 }).map(drop), "slots 3..1", "slot 3 of"),
         (server.mask(&x, 2..5).map(drop), "slots 2..5: need a range", "slot 5"),
         (server.mask_slots(&x, &[7]).map(drop), "slot 7 of a vector of 4 slots", "8"),

@@ -24,15 +24,6 @@ macro_rules! refused {
     };
 }
 
-/// As [`refused`] for an operation on slots, called twice: as the method of the facade, and as that
-/// of the trait.
-macro_rules! refused_on_slots {
-    ($record:expr, $why:expr, $server:expr, $trait:ident::$name:ident($($arg:expr),* $(,)?)) => {
-        refused!($record, $why, Evaluator::$name($server, $($arg),*));
-        refused!($record, $why, $trait::$name($server, $($arg),*));
-    };
-}
-
 mod clients;
 pub mod complete;
 mod exact;

@@ -240,7 +240,7 @@ fn flooded_values_carry_their_noise() {
     let flooded = server
         .extract_flooded_with(&x, -4.0..=4.0, Headroom::TABLE, &bound, &mut budget, &mut rng)
         .unwrap();
-    let found = client.decrypt_values(&flooded).unwrap();
+    let found = client.decrypt_lwe(&flooded).unwrap();
     let square: f64 = found.iter().zip(&values).map(|(a, b)| (a - b).powi(2)).sum();
     let ratio = square / 1000.0 / flooded.variance();
     assert!((0.8..1.2).contains(&ratio), "{ratio}");
@@ -285,7 +285,7 @@ fn noisy<A: CkksOps>(
     x: &A::Ciphertext,
     zeros: A::Ciphertext,
 ) -> ckks::Result<A::Ciphertext> {
-    let zeros = a.assume_range(zeros, Interval::real(0.0, 0.0)?);
+    let zeros = a.with_range(zeros, Interval::real(0.0, 0.0)?);
     a.add(x, &a.mul_integer(&zeros, 1 << 12)?)
 }
 

@@ -88,7 +88,7 @@ fn values_leave_the_slots_and_come_back() {
         let x = encrypt(&client, &numbers, -3.0..=5.0);
         let values = server.extract_for(&x, -3.0..=5.0, room).unwrap();
         assert_eq!((values.len(), values.meta().lo, values.meta().hi), (count, -3.0, 5.0));
-        let exact = client.decrypt_values(&values).unwrap();
+        let exact = client.decrypt_lwe(&values).unwrap();
         let square: f64 = exact.iter().zip(&numbers).map(|(a, b)| (a - b).powi(2)).sum();
         let ratio = (square / count as f64 / values.variance()).sqrt();
         let least = if count < 32 { 0.0 } else { 0.5 };
@@ -129,7 +129,7 @@ fn comparisons_leave_as_values_and_come_up_high() {
     for terms in [1, 3] {
         let output = lwe::OutputEncoding::Fit(lwe::Headroom { terms, levels: 0 });
         let bits = server.tables().unwrap().map(&values, sign, output).unwrap();
-        let (_, max) = errors(&client.decrypt_values(&bits).unwrap(), expected());
+        let (_, max) = errors(&client.decrypt_lwe(&bits).unwrap(), expected());
         assert!(max < 2f64.powi(-10), "{max:e}");
         let level = client.params().lookups().unwrap().level_after();
         let packed = server.pack_ends(&bits, level).unwrap();
@@ -138,7 +138,7 @@ fn comparisons_leave_as_values_and_come_up_high() {
         assert!(max < 2f64.powi(-9), "{terms}: {max:e}");
         assert_eq!((packed.range().lo(), packed.range().hi()), (0.0, 1.0));
         let other = party(Preset::Insecure(Toy::Functions), &Needs::new().map(), 15);
-        assert!(other.client.decrypt_values(&bits).is_err());
+        assert!(other.client.decrypt_lwe(&bits).is_err());
         assert!(other.server.tables().unwrap().map(&values, sign, output).is_err());
         assert!(other.server.pack_ends(&bits, level).is_err());
         assert!(server.pack_ends(&bits, level + 9).is_err());

@@ -208,7 +208,7 @@ fn flooded_look_ups() {
     check_worst("map flooded", ratio(&client, &y, [1.98f64.exp(); 300]));
     let values =
         server.extract_flooded(&x, -2.0..=2.0, Headroom::TABLE, &bound, &mut budget).unwrap();
-    let found = client.decrypt_values(&values).unwrap();
+    let found = client.decrypt_lwe(&values).unwrap();
     check_worst("extract flooded", rms(&found, [1.98; 300]) / values.variance().sqrt());
 }
 
@@ -221,7 +221,7 @@ fn values_outside_the_slots() {
     let x = encrypt(&client, &numbers, -1.0..=1.0);
     let values = server.extract(&x, -1.0..=1.0).unwrap();
     let of = |values: &lwe::LweVec, expected: &dyn Fn(f64) -> f64, numbers: &[f64]| {
-        let found = client.decrypt_values(values).unwrap();
+        let found = client.decrypt_lwe(values).unwrap();
         rms(&found, numbers.iter().map(|&v| expected(v))) / values.variance().sqrt()
     };
     check("extract", of(&values, &|v| v, &numbers));

@@ -193,13 +193,13 @@ fn lwe_values_below_the_noise_are_refused() {
     let x = client.encrypt(&[1e-9, 2e-9], -1.0..=1.0).unwrap();
     let values = server.extract(&x, -1.0..=1.0).unwrap().within(0.0..=2e-9).unwrap();
     assert!(values.meta().noise.bound > 2e-9);
-    let refused = client.decrypt_values(&values);
+    let refused = client.decrypt_lwe(&values);
     assert!(
         refusal(&refused).is(&ErrorKind::Noise, "compute them in larger units, by tables"),
         "{refused:?}"
     );
     let values = server.extract(&x, -1.0..=1.0).unwrap().within(-1.0..=1.0).unwrap();
-    assert!(client.decrypt_values(&values).is_ok());
+    assert!(client.decrypt_lwe(&values).is_ok());
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::{
 
 use crate::common::refusal;
 use bellerophon::{
-    Error, ErrorKind, EvaluationKeys, Result,
+    ErrorKind, EvaluationKeys, Result,
     circuits::bootstrap::BootstrapKeys,
     ckks::{self, SeededCiphertext},
     format::{self, Context, Header, SecretBytes},
@@ -75,7 +75,6 @@ fn again<T, P>(params: &P, bytes: &[u8]) -> Result<Vec<u8>>
 where
     T: Wire,
     P: Context<T::Params>,
-    Error: From<T::Error>,
 {
     format::to_bytes(params, &format::from_bytes::<T>(params, bytes)?)
 }
@@ -139,7 +138,6 @@ impl Stored {
     where
         T: Wire,
         P: Context<T::Params>,
-        Error: From<T::Error>,
     {
         format::from_bytes(params, &self.bytes(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
     }

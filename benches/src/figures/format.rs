@@ -38,17 +38,13 @@ pub fn measure(bench: &mut Bench) -> Result<(), Failure> {
 }
 
 /// Rows for writing an object, and for reading and preparing it.
-fn both<T>(
+fn both<T: Wire>(
     bench: &mut Bench,
     name: &str,
     params: &T::Params,
     object: &T,
     ready: impl Fn(&T) -> Result<(), Failure>,
-) -> Result<(), Failure>
-where
-    T: Wire,
-    bellerophon::Error: From<T::Error>,
-{
+) -> Result<(), Failure> {
     let bytes = format::to_bytes(params, object)?;
     let mut outcome = Ok(());
     for direction in ["write", "read"] {

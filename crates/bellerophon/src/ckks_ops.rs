@@ -1,5 +1,5 @@
-//! [`Vectors`] for the evaluator of the facade: circuits run on the evaluator of the slots, without
-//! the range of [`keep_within`](Evaluator::keep_within).
+//! [`Vectors`] for the evaluator of the facade: operations and circuits run on the evaluator of the
+//! slots.
 
 use std::any::Any;
 
@@ -13,8 +13,7 @@ use bellerophon_ring::Result;
 
 use crate::evaluator::Evaluator;
 
-/// On ciphertexts. The steps of a circuit leave the range that
-/// [`keep_within`](Evaluator::keep_within) states of results, so it is not applied to them.
+/// On ciphertexts.
 impl Vectors for Evaluator {
     type Ciphertext = Ciphertext;
 

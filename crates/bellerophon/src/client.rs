@@ -192,10 +192,8 @@ impl ClientKey {
         rng: &mut R,
     ) -> Result<M::Vector> {
         operation("encrypt", || {
-            let plaintext = message.encode(&self.params, values, level);
-            let plaintext = plaintext?;
-            let inner = ckks::encrypt(self.params.ckks(), &plaintext, &self.slots, rng);
-            let inner = inner?;
+            let plaintext = message.encode(&self.params, values, level)?;
+            let inner = ckks::encrypt(self.params.ckks(), &plaintext, &self.slots, rng)?;
             message.vector(inner, values.len())
         })
     }
@@ -220,10 +218,8 @@ impl ClientKey {
         rng: &mut R,
     ) -> Result<M::Seeded> {
         operation("encrypt_seeded", || {
-            let plaintext = message.encode(&self.params, values, level);
-            let plaintext = plaintext?;
-            let inner = ckks::encrypt_seeded(self.params.ckks(), &plaintext, &self.slots, rng);
-            let inner = inner?;
+            let plaintext = message.encode(&self.params, values, level)?;
+            let inner = ckks::encrypt_seeded(self.params.ckks(), &plaintext, &self.slots, rng)?;
             message.seeded(inner, values.len())
         })
     }
@@ -292,8 +288,8 @@ impl ClientKey {
     /// # Errors
     /// [`ErrorKind::Noise`] if the bound on the [noise](lwe::LweMeta::noise) exceeds half of the
     /// [extent](ckks::Interval::extent) of their range.
-    pub fn decrypt_values(&self, values: &impl AsRef<LweVec>) -> Result<Vec<f64>> {
-        operation("decrypt_values", || {
+    pub fn decrypt_lwe(&self, values: &impl AsRef<LweVec>) -> Result<Vec<f64>> {
+        operation("decrypt_lwe", || {
             let values = values.as_ref();
             let Some(lookups) = &self.lookups else {
                 return Err(error::no_look_ups(self.params.name().to_string()));

@@ -1,7 +1,5 @@
 //! The refusals of the facade.
 
-use std::ops::RangeInclusive;
-
 use bellerophon_ring::wire::Fingerprint;
 use bellerophon_ring::{Error, ErrorKind};
 
@@ -11,17 +9,6 @@ pub(crate) use bellerophon_ring::refusal;
 
 use crate::format::kinds::printed;
 use crate::format::{ContentHash, foreign as text};
-
-/// A declared range that contradicts the carried one.
-pub fn contradiction(known: RangeInclusive<f64>, stated: RangeInclusive<f64>) -> Error {
-    Error::new(
-        ErrorKind::Declaration,
-        format!(
-            "the values are known to lie in {known:?}, which has no value in common with \
-             {stated:?}: declare a range that overlaps the known one"
-        ),
-    )
-}
 
 /// Look-ups with parameters that have none.
 pub fn no_look_ups(params: String) -> Error {

@@ -5,7 +5,6 @@ use std::{ops::ControlFlow, sync::Arc};
 use bellerophon_circuits::bootstrap::EvaluatorExt;
 use bellerophon_circuits::dft::SlotsToCoeffs;
 use bellerophon_ckks as ckks;
-use bellerophon_ckks::{Ciphertext, Interval};
 use bellerophon_lookup::{Counts, Engine, LookupEvaluator, LookupServer, Progress, Watch};
 #[cfg(doc)]
 use bellerophon_ring::ErrorKind;
@@ -16,27 +15,32 @@ use crate::params::Params;
 
 /// Computes on encrypted vectors of one client.
 ///
-/// Its methods are the operations on slots (`add`, `mul`, `rotate`, `sum_slots`, `bootstrap`, ..),
-/// and the functions that leave the slots (`map`, `within`, ..). Levels and scales of operands are
-/// aligned automatically. Operands that cannot be aligned, results that could wrap around, and
-/// missing keys are errors. All methods take `&self`; one evaluator serves many threads.
+/// Operations on slots are methods of three traits of the [`prelude`](crate::prelude), which list
+/// them with levels and errors; a program over these traits also runs on the simulator and on the
+/// debugger:
 ///
-/// Circuits over the trait [`CkksOps`](ckks::CkksOps) take it as `&server`. Operations in place, of
-/// encoded plaintexts and without a rescale are those of [`arithmetic`](Self::arithmetic).
+/// | trait | methods |
+/// | --- | --- |
+/// | [`CkksOps`](ckks::CkksOps) | `add`, `sub`, `mul`, `square`, `mul_scalar`, `rotate`, `conjugate`, .. |
+/// | [`ComposedOps`](ckks::ComposedOps) | `dot`, `sum_slots`, `replicate`, `mask`, `assume_range`, .. |
+/// | [`CircuitOps`](crate::circuits::CircuitOps) | `polynomial`, `function`, `sign`, `max`, `transform`, `bootstrap`, .. |
 ///
-/// Operands have one length; nothing is repeated or filled up unless asked for. `docs/guide.md`
-/// states the rule for every operation.
+/// Its own methods leave the slots ([`map`](Self::map), [`within`](Self::within)), exchange vectors
+/// ([`publish`](Self::publish), [`admit`](Self::admit)), and change the evaluator. Operations in
+/// place and of encoded plaintexts are those of [`arithmetic`](Self::arithmetic).
+///
+/// Levels and scales of operands are aligned automatically. Operands have one length; nothing is
+/// repeated or filled up unless asked for. `docs/guide.md` states the rule for every operation. All
+/// methods take `&self`; one evaluator serves many threads.
 #[derive(Debug, Clone)]
 pub struct Evaluator {
     pub(crate) keys: EvaluationKeys,
     pub(crate) arithmetic: ckks::Evaluator,
     /// The encoded SlotsToCoeffs matrices of a look-up; none without look-up keys.
-    slots_to_coeffs: Option<Arc<SlotsToCoeffs>>,
+    pub(crate) slots_to_coeffs: Option<Arc<SlotsToCoeffs>>,
     pub(crate) watch: Option<Watch>,
     /// Operations that can fail, counted over all clones of this evaluator.
     pub(crate) counts: Arc<Counts>,
-    /// The range in which the results of its operations on slots are stated to lie.
-    pub(crate) kept: Option<Interval>,
 }
 
 impl LookupServer for Evaluator {
@@ -79,7 +83,7 @@ impl Evaluator {
         };
         // Clones share the counts of what may fail.
         let counts = Arc::default();
-        Ok(Self { keys, arithmetic, slots_to_coeffs, watch: None, counts, kept: None })
+        Ok(Self { keys, arithmetic, slots_to_coeffs, watch: None, counts })
     }
 
     /// Returns this evaluator with a progress callback.
@@ -137,8 +141,7 @@ impl Evaluator {
         })
     }
 
-    /// The evaluator of the slots: operations in place, of encoded plaintexts and without a
-    /// rescale.
+    /// The evaluator of the slots: operations in place and of encoded plaintexts.
     pub fn arithmetic(&self) -> &ckks::Evaluator {
         &self.arithmetic
     }
@@ -151,39 +154,5 @@ impl Evaluator {
     /// The engine of the look-up keys, if there are any.
     pub fn engine(&self) -> Option<Engine> {
         self.keys.lookups.tables.as_ref().map(|tables| Engine::of(&tables.lwe_params))
-    }
-
-    /// Declares the standard deviation of a slot's error against the exact program, where the
-    /// caller knows more than the prediction, which adds up all steps of a program.
-    ///
-    /// In a loop, [`Metadata::noise`](ckks::Metadata::noise) grows with every step, also where the
-    /// loop forgets its errors: an iteration that contracts, a filter, an average. A declaration in
-    /// every step bounds it. Functions that decide by the predicted noise then keep working:
-    /// look-ups to an accuracy ([`MapRequest::typical`](crate::MapRequest::typical)), sorting and
-    /// comparing ([`circuits::ordering`](crate::circuits::ordering)), publishing. To bound the
-    /// range as well, see [`assume_range`](Self::assume_range).
-    ///
-    /// The declaration is a promise, and must not depend on encrypted values.
-    ///
-    /// ```
-    /// use bellerophon::prelude::*;
-    /// # fn main() -> bellerophon::Result<()> {
-    /// // Toy dimensions, insecure.
-    /// let client = ClientKey::generate(&Params::preset(Preset::Insecure(Toy::Bootstrapping))?)?;
-    /// let keys = client.evaluation_keys(&Needs::new().multiply().bootstrap())?;
-    /// let server = Evaluator::new(keys)?.with_auto_bootstrap()?;
-    /// let mut x = client.encrypt(&[0.9, 0.2], -1.0..=1.0)?;
-    /// for _ in 0..8 {
-    ///     // x <- x^2 / 2: an error shrinks at every step, for |x| <= 1.
-    ///     x = server.mul_scalar(&server.square(&x)?, 0.5)?;
-    ///     x = server.assume_range(&x, -1.0..=1.0)?;
-    ///     x = server.assume_noise(&x, 1e-6)?;
-    /// }
-    /// assert!(x.metadata().noise() <= 1e-6);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn assume_noise(&self, x: &Ciphertext, deviation: f64) -> Result<Ciphertext> {
-        x.clone().assume_noise(deviation)
     }
 }

@@ -1,9 +1,9 @@
 //! Functional bootstrapping of whole vectors: exact tables of integers, and functions of reals.
 
-use bellerophon_circuits::CircuitOps;
-use bellerophon_circuits::fbt::PublishExt;
-use bellerophon_circuits::fbt::{IntVec, Integers, PairedVec};
-use bellerophon_ckks::{self as ckks, Published};
+use bellerophon_circuits::fbt::{IntVec, PairedVec, PublishExt};
+#[cfg(doc)]
+use bellerophon_ckks as ckks;
+use bellerophon_ckks::Published;
 #[cfg(doc)]
 use bellerophon_ring::ErrorKind;
 use bellerophon_ring::{Result, error::operation};
@@ -45,11 +45,6 @@ impl ClientKey {
 }
 
 impl Evaluator {
-    /// Exact sums, multiples and tables of encrypted integers ([`Modulo`](crate::Modulo)).
-    pub fn integers(&self) -> Integers<'_, ckks::Evaluator> {
-        CircuitOps::integers(&self.arithmetic)
-    }
-
     /// Publishes integers: the form in which they leave the server. Their metadata states the
     /// modulus and the number of integers, and that they decrypt exactly except with the failure
     /// probability of the parameters ([`ckks::Evaluator::publish_integers`]). So the metadata does

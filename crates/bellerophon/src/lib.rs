@@ -26,11 +26,21 @@
 //! # }
 //! ```
 //!
+//! | module | contents |
+//! | --- | --- |
+//! | [`prelude`] | the names of most programs, with the traits of operations |
+//! | [`format`](mod@format) | bytes of everything that client and server exchange |
+//! | [`ckks`] | the scheme: operations on slots, metadata, simulator, debugger |
+//! | [`circuits`] | polynomials, functions, matrices, statistics, learning, bootstraps |
+//! | [`lookup`] | functions by look-up, and the planner behind [`Evaluator::map`] |
+//! | [`lwe`] | tables and comparisons of single values ([`Evaluator::tables`]) |
+//! | [`pir`], [`bfv`] | private look-up in a server's table, on a scheme of its own |
+//! | [`mlwe`], [`ring`], [`repack`] | what these schemes share: keys, residues, packing |
+//!
 //! `docs/guide.md` has what holds for every program, `docs/recipes.md` complete programs. The
 //! default feature `parallel` runs operations on the active pool of rayon.
 #![forbid(unsafe_code)]
 
-mod arithmetic;
 mod budget_file;
 mod ckks_ops;
 mod client;
@@ -42,7 +52,6 @@ mod extract_pack;
 mod failure;
 pub mod format;
 mod functional;
-mod kept;
 mod keys;
 mod map;
 mod master_seed;
@@ -69,14 +78,15 @@ pub use bellerophon_repack as repack;
 pub use bellerophon_ring as ring;
 pub use bellerophon_ring::{Error, ErrorKind, Result};
 pub use budget_file::BudgetFile;
+pub use circuits::approx::Known;
 pub use circuits::fbt::{
     IntTable, IntVec, PairedVec, PeriodicFunction, SeededIntVec, SeededPairedVec,
 };
 pub use circuits::param_search::{ProgramBounds, SelectedParams};
+pub use ckks::debugging::Debugger;
 pub use ckks::noise_flooding::{DecryptionBudget, FloodedValues, Flooding};
 pub use ckks::{Ciphertext, Declaration, FailureProbability, Provided, Published};
 pub use client::ClientKey;
-pub use debugging::Debugger;
 pub use evaluator::Evaluator;
 pub use keys::EvaluationKeys;
 pub use lookup::planner::{

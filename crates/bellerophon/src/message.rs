@@ -13,7 +13,7 @@ use rand::CryptoRng;
 
 use crate::params::Params;
 
-/// What the values of a vector are: the second argument of
+/// The kind of the values of a vector, with their range: the second argument of
 /// [`ClientKey::encrypt`](crate::ClientKey::encrypt). It is public, the values are not.
 ///
 /// - A range `-1.0..=1.0`: reals of that range, one in each slot.
@@ -38,8 +38,8 @@ pub trait Message {
     fn seeded(&self, inner: SeededCiphertext, len: usize) -> Result<Self::Seeded>;
 }
 
-/// A message that others encrypt for the owner of a key: a range, [`Disc`] or [`Modulo`], the
-/// second argument of [`PublicKey::encrypt`](crate::PublicKey::encrypt).
+/// The kinds of values that others encrypt for the owner of a key: a range, [`Disc`] or [`Modulo`],
+/// the second argument of [`PublicKey::encrypt`](crate::PublicKey::encrypt).
 pub trait ProvidedMessage: Message {
     /// The encrypted vector, whose range and noise the server derives from the parameters.
     type Provided;

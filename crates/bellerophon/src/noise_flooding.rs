@@ -19,6 +19,7 @@ use crate::evaluator::Evaluator;
 impl ClientKey {
     /// Decrypts a vector with noise flooding, for anyone but the owner of the key: the added noise
     /// hides that of the computation, which depends on the key ([`decrypt`](Self::decrypt)).
+    /// Accepts a [published](ckks::Evaluator::publish) result, too.
     ///
     /// `bound` is the worst-case noise of the program that made the vector. The owner of the key
     /// computes it by running the program on the simulator. The noise in the metadata of a
@@ -32,7 +33,7 @@ impl ClientKey {
     /// ([`DecryptionBudget::decrypt_flooded`]). A refused call takes nothing from the budget.
     pub fn decrypt_flooded(
         &self,
-        ciphertext: &Ciphertext,
+        ciphertext: &impl AsRef<Ciphertext>,
         bound: &NoiseBound,
         budget: &mut DecryptionBudget,
     ) -> Result<FloodedValues> {
@@ -45,13 +46,13 @@ impl ClientKey {
     /// same noise has no noise, and reveals the key.
     pub fn decrypt_flooded_with<R: CryptoRng + ?Sized>(
         &self,
-        ciphertext: &Ciphertext,
+        ciphertext: &impl AsRef<Ciphertext>,
         bound: &NoiseBound,
         budget: &mut DecryptionBudget,
         rng: &mut R,
     ) -> Result<FloodedValues> {
         let encoder = Encoder::new(self.params().ckks());
-        budget.decrypt_flooded(&encoder, ciphertext, &self.slots, bound, rng)
+        budget.decrypt_flooded(&encoder, ciphertext.as_ref(), &self.slots, bound, rng)
     }
 }
 

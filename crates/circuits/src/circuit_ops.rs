@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bellerophon_ckks::{CkksOps, Result, noise_model::NoiseModel};
 #[cfg(doc)]
-use bellerophon_ckks::{ErrorKind, Metadata, Params};
+use bellerophon_ckks::{ComposedOps, ErrorKind, Metadata, Params};
 
 use crate::approx::{Accuracy, Approximation, Function, Sign, apply, compare};
 #[cfg(doc)]
@@ -24,7 +24,7 @@ use crate::polynomial::{Monomial, Polynomial};
 /// # Errors
 /// Those of [`CkksOps`]; [`ErrorKind::Domain`] where the carried range of the values leaves the
 /// domain of a polynomial or a function: prepare it over a wider one, or state a tighter range
-/// ([`assume_range`](CkksOps::assume_range)). [`ErrorKind::Length`] when the range of the padding
+/// ([`assume_range`](ComposedOps::assume_range)). [`ErrorKind::Length`] when the range of the padding
 /// is neither in the domain nor narrow enough to be moved there, and no level is left to clear it.
 pub trait CircuitOps: CkksOps {
     /// `M x`. Takes one level from the transform's own.
@@ -122,7 +122,7 @@ pub trait CircuitOps: CkksOps {
     /// The carried range of the values and the [excess](Metadata::excess) together must not wrap.
     /// The error against the exact program ([`Metadata::noise`](Metadata::noise)) may have
     /// any size: a loop that states its range in every step
-    /// ([`assume_range`](CkksOps::assume_range)) can bootstrap without end. Padding becomes zero.
+    /// ([`assume_range`](ComposedOps::assume_range)) can bootstrap without end. Padding becomes zero.
     ///
     /// # Errors
     /// [`ErrorKind::MissingKey`] for an evaluator without
@@ -210,7 +210,7 @@ pub trait CircuitOps: CkksOps {
     /// # Errors
     /// [`ErrorKind::Domain`] when the carried range of the values is not within the domain:
     /// prepare over a wider domain, or state a tighter range
-    /// ([`assume_range`](CkksOps::assume_range)). [`ErrorKind::Length`] as for
+    /// ([`assume_range`](ComposedOps::assume_range)). [`ErrorKind::Length`] as for
     /// [`polynomial`](crate::CircuitOps::polynomial).
     /// [`ErrorKind::OutOfLevels`], [`ErrorKind::MissingKey`] without a relinearization key,
     /// [`ErrorKind::Range`] and mismatches.
@@ -235,7 +235,7 @@ pub trait CircuitOps: CkksOps {
     ///
     /// # Errors
     /// [`ErrorKind::Domain`] when the carried range exceeds the radius ([`Sign::new`]
-    /// takes a larger one, [`assume_range`](CkksOps::assume_range) states a smaller range),
+    /// takes a larger one, [`assume_range`](ComposedOps::assume_range) states a smaller range),
     /// [`ErrorKind::OutOfLevels`], [`ErrorKind::MissingKey`] without a relinearization key, and
     /// mismatches.
     fn sign(&self, x: &Self::Ciphertext, sign: &Sign) -> Result<Self::Ciphertext> {

@@ -203,7 +203,7 @@ fn large_table_noise(entries: usize, noise: f64, tolerance: f64, log2_failure: f
 fn too_large_to_bootstrap(most: f64, bound: f64) -> String {
     format!(
         "a bootstrap takes values up to {}, and these may reach at most {}: scale the values down \
-         before, or state the range that they keep (`assume_range`, and for the results of a whole \
+         before, or state the range that they keep (`assume_range`, and in a \
          loop `keep_within`)",
         decimal(most),
         decimal(bound)

@@ -88,7 +88,7 @@ impl CiphertextMeta {
     }
 
     /// The metadata after the statement that the values, error included, lie in `range`; see
-    /// [`CkksOps::assume_range`](crate::CkksOps::assume_range).
+    /// [`CkksOps::with_range`](crate::CkksOps::with_range).
     ///
     /// The statement does not cover padding. If the error of the padding exceeds `2^-14` of the
     /// width of the stated range, the range of the padding is widened by that error and the excess
@@ -278,7 +278,7 @@ impl Ciphertext {
     /// States a range of all slots, padding included, that the caller can prove where interval
     /// arithmetic cannot (the value of a polynomial, a sum of products that cancel). Padding that
     /// is known to be zero stays known to be zero if the range contains 0.
-    /// [`CkksOps::assume_range`](crate::CkksOps::assume_range) states the range of the values
+    /// [`CkksOps::with_range`](crate::CkksOps::with_range) states the range of the values
     /// alone.
     ///
     /// The statement includes the error: the range holds for the slots of the exact program and for

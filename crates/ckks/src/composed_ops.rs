@@ -1,6 +1,9 @@
 //! [`ComposedOps`]: sums and masks, each a short program of [`CkksOps`].
 
-use std::{iter::once, ops::Range};
+use std::{
+    iter::once,
+    ops::{Range, RangeInclusive},
+};
 
 use bellerophon_ring::Result;
 use bellerophon_ring::error::ensure;
@@ -10,7 +13,7 @@ use crate::ciphertext::Ciphertext;
 use crate::ciphertext::CiphertextMeta;
 use crate::error;
 use crate::eval::mask::masked;
-use crate::eval::{padding, sum};
+use crate::eval::{padding, range, sum};
 use crate::interval::Bounds;
 use crate::ops::CkksOps;
 use crate::ops::plain::check_lengths;
@@ -35,10 +38,12 @@ pub trait ComposedOps: CkksOps {
     /// padding counts as zero. Takes no level, or one to clear padding that is not [known to be
     /// zero](crate::Bounds::padding_is_zero).
     ///
-    /// About `1.5 log2(count)` rotations, half of a rotation's time each;
-    /// [`KeyLevels::inner_sum`](crate::KeyLevels::inner_sum) lists them. If `count * stride` is the
-    /// number of slots, every slot holds the sum of its residue class modulo `stride`; otherwise
-    /// the windows of some slots reach into the next part of the vector (see [`mask`](Self::mask)).
+    /// About `1.5 log2(count)` rotations, half of a rotation's time each. Their keys are those of
+    /// [`KeyLevels::inner_sum`](crate::KeyLevels::inner_sum), or of steps that compose them.
+    ///
+    /// If `count * stride` is the number of slots, every slot holds the sum of its residue class
+    /// modulo `stride`. Otherwise the windows of the last slots wrap around to the first ones: clear
+    /// those results ([`mask`](Self::mask)), or leave as much padding.
     fn inner_sum(
         &self,
         x: &Self::Ciphertext,
@@ -72,8 +77,9 @@ pub trait ComposedOps: CkksOps {
     /// Copies to the right: slot `j` of the result is the sum of `x[j - k stride]` for `k < count`.
     /// A block of `stride` slots followed by `count - 1` blocks of zeros is copied into all of
     /// them; one slot in a block of zeros (see [`mask`](Self::mask)) fills the block with stride 1.
-    /// Padding counts as zero, which takes a level as for [`inner_sum`](Self::inner_sum), otherwise
-    /// none.
+    /// Copies that leave the last slot wrap around to the first ones. Padding counts as zero, which
+    /// takes a level as for [`inner_sum`](Self::inner_sum), otherwise none. The keys are those of
+    /// [`KeyLevels::replicate`](crate::KeyLevels::replicate).
     fn replicate(
         &self,
         x: &Self::Ciphertext,
@@ -127,6 +133,40 @@ pub trait ComposedOps: CkksOps {
     /// be computed; a polynomial and all functions here do so by themselves.
     fn move_padding(&self, x: &Self::Ciphertext, to: f64) -> Result<Self::Ciphertext> {
         self.composed("move_padding", || padding::moved(self, x, to))
+    }
+
+    /// Promises a range of the values that interval arithmetic cannot derive: of a polynomial, of a
+    /// sum that cancels, of data that the caller knows. Takes no level.
+    ///
+    /// A value outside the range invalidates later checks and results. The range must hold for the
+    /// values of the exact program and for those that decryption would return. A loop that promises
+    /// a range in every step can therefore run indefinitely;
+    /// [`Metadata::noise`](crate::Metadata::noise) accumulates the error of all its steps.
+    ///
+    /// The promise is about the values alone. Padding has a range of its own: where that is narrow
+    /// and leaves the promised range, the padding is moved into it, and bootstraps clear it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Declaration`] if the range has no value in common with the carried range.
+    fn assume_range(
+        &self,
+        x: &Self::Ciphertext,
+        range: RangeInclusive<f64>,
+    ) -> Result<Self::Ciphertext> {
+        self.composed("assume_range", || range::assumed(self, x, &range))
+    }
+
+    /// As [`assume_range`](Self::assume_range), where a tighter carried range stays, and complex
+    /// vectors stay as they are: for the steps of a loop.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Declaration`] if the range has no value in common with the carried range.
+    fn keep_within(
+        &self,
+        x: &Self::Ciphertext,
+        range: RangeInclusive<f64>,
+    ) -> Result<Self::Ciphertext> {
+        self.composed("keep_within", || range::kept(self, x, &range))
     }
 
     /// `sum_i x_i y_i` with one relinearization and one rescale. Takes one level from the lowest

@@ -16,7 +16,7 @@ pub mod rotation;
 pub mod sum;
 mod unary;
 
-use std::ptr;
+use std::{borrow::Borrow, ptr};
 
 #[cfg(doc)]
 use bellerophon_ring::ErrorKind;
@@ -272,22 +272,20 @@ pub trait CkksOps: Vectors {
         self.single(&DotValues { values }, x)
     }
 
-    /// States a range of the values that the caller can prove and interval arithmetic cannot.
-    /// Padding, the slots after the values, keeps its range, and rotations make it values:
+    /// Overrides the range of the values with one that the caller can prove and interval arithmetic
+    /// cannot, error included, unchecked: [`ComposedOps::assume_range`](crate::ComposedOps) is for
+    /// programs. Padding, the slots after the values, keeps its range, and rotations make it values:
     /// [`assume_range_with_padding`](Self::assume_range_with_padding) covers it as well.
     ///
-    /// The range includes the error of the values, as for
-    /// [`Ciphertext::assume_range_with_padding`]: afterwards [`excess`](crate::Metadata::excess) is
-    /// zero for vectors without padding. The error of padding stays in the excess, or in the range
-    /// of padding once it is above `2^-14` of the width of the range.
-    ///
-    /// A wrong range makes later overflow checks and noise bounds invalid.
-    fn assume_range(&self, x: Self::Ciphertext, range: Interval) -> Self::Ciphertext {
+    /// Afterwards [`excess`](crate::Metadata::excess) is zero for vectors without padding. The error
+    /// of padding stays in the excess, or in the range of padding once it is above `2^-14` of the
+    /// width of the range.
+    fn with_range(&self, x: Self::Ciphertext, range: Interval) -> Self::Ciphertext {
         let meta = self.metadata(&x).meta.assume_range(range);
         self.stated(Statement::Range, x, meta)
     }
 
-    /// [`Ciphertext::assume_range_with_padding`]: as [`assume_range`](Self::assume_range) of every
+    /// [`Ciphertext::assume_range_with_padding`]: as [`with_range`](Self::with_range) of every
     /// slot, padding included, and of its error.
     fn assume_range_with_padding(&self, x: Self::Ciphertext, range: Interval) -> Self::Ciphertext {
         let meta = self.metadata(&x).meta.assume_range_with_padding(range);
@@ -316,9 +314,10 @@ pub trait CkksOps: Vectors {
         self.composed("with_len", || Ok(self.stated(Statement::Len, x, meta.with_len(len)?)))
     }
 
-    /// The sum of many vectors.
-    fn add_many(&self, terms: &[&Self::Ciphertext]) -> Result<Self::Ciphertext> {
-        self.single(&AddMany, terms)
+    /// The sum of many vectors, given themselves or by reference. Takes no level.
+    fn add_many<T: Borrow<Self::Ciphertext>>(&self, terms: &[T]) -> Result<Self::Ciphertext> {
+        let terms: Vec<&Self::Ciphertext> = terms.iter().map(Borrow::borrow).collect();
+        self.single(&AddMany, &terms)
     }
 
     /// The real parts, `(x + conj(x)) / 2`, halved through the scale.

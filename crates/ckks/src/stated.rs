@@ -8,7 +8,7 @@
 //!
 //! The vectors themselves are payloads: [`Ciphertext`] and the types of functional bootstrapping.
 
-use std::{fmt, ops::Deref};
+use std::{borrow::Borrow, fmt, ops::Deref};
 
 use bellerophon_mlwe as mlwe;
 use bellerophon_ring::Result;
@@ -88,6 +88,12 @@ impl<T: Payload<ByProvider>> Deref for Stated<T, ByProvider> {
     type Target = T;
 
     fn deref(&self) -> &T {
+        &self.vector
+    }
+}
+
+impl<T: Payload<ByProvider>> Borrow<T> for Stated<T, ByProvider> {
+    fn borrow(&self) -> &T {
         &self.vector
     }
 }

@@ -41,6 +41,8 @@ pub enum Statement {
     Len,
     /// The range of the values.
     Range,
+    /// A range of the values, as far as it is tighter.
+    Within,
     /// The range of every slot.
     RangeWithPadding,
     /// That every slot is real.
@@ -56,6 +58,7 @@ impl Statement {
             Self::Metadata => "with_metadata",
             Self::Len => "with_len",
             Self::Range => "assume_range",
+            Self::Within => "keep_within",
             Self::RangeWithPadding => "assume_range_with_padding",
             Self::Real => "assume_real",
             Self::Noise => "assume_noise",

@@ -70,7 +70,7 @@ pub fn outside_domain(range: RangeInclusive<f64>, domain: RangeInclusive<f64>) -
             "the values may lie anywhere in {range:?}, but the table covers only {domain:?}, and \
              a table wraps around beyond its ends: widen the domain, or declare a tighter range \
              of the values when they are encrypted (`ClientKey::encrypt`) or where you know it \
-             (`Evaluator::assume_range`)"
+             (`assume_range`)"
         ),
     )
 }

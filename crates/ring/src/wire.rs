@@ -44,17 +44,12 @@ pub trait Wire: Sized {
     type Params: Fingerprinted;
     /// The serialized form. A form that is read borrows from the bytes.
     type Form<'a>: Serialize + Deserialize<'a>;
-    /// The error of a refused form.
-    type Error;
 
     /// The serialized form of the object.
-    fn to_form(&self, params: &Self::Params) -> std::result::Result<Self::Form<'_>, Self::Error>;
+    fn to_form(&self, params: &Self::Params) -> Result<Self::Form<'_>>;
 
     /// Reads the object. Sizes, ranges and every residue are checked against the parameters.
-    fn from_form(
-        params: &Self::Params,
-        form: Self::Form<'_>,
-    ) -> std::result::Result<Self, Self::Error>;
+    fn from_form(params: &Self::Params, form: Self::Form<'_>) -> Result<Self>;
 }
 
 /// Bit-packed residues, each with as many bits as its modulus, least significant bit first.

@@ -1,6 +1,6 @@
 //! Objects as bytes, and the changes that hostile peers could make.
 
-use bellerophon_ring::{Error, wire::Wire};
+use bellerophon_ring::{Result, wire::Wire};
 use bincode::serde::{borrow_decode_from_slice, encode_to_vec};
 
 /// The encoding of all forms.
@@ -16,7 +16,7 @@ pub fn write<T: Wire>(params: &T::Params, object: &T) -> Vec<u8> {
 }
 
 /// Reads an object. `None` unless the bytes are exactly one form of its type.
-pub fn read<T: Wire>(params: &T::Params, bytes: &[u8]) -> Option<Result<T, T::Error>> {
+pub fn read<T: Wire>(params: &T::Params, bytes: &[u8]) -> Option<Result<T>> {
     let (form, used) = borrow_decode_from_slice(bytes, config()).ok()?;
     (used == bytes.len()).then(|| T::from_form(params, form))
 }
@@ -60,7 +60,7 @@ pub fn survives<T: Wire>(params: &T::Params, bytes: &[u8], step: usize, at: &[us
 /// Reads what was written and writes the same bytes again. Truncated bytes are refused; with any of
 /// the first `head` bytes changed, the bytes are refused or give another object.
 #[track_caller]
-pub fn comes_back<T: Wire<Error = Error>>(params: &T::Params, object: &T, head: usize) -> T {
+pub fn comes_back<T: Wire>(params: &T::Params, object: &T, head: usize) -> T {
     let bytes = write(params, object);
     let back: T = read(params, &bytes).expect("a form").unwrap();
     assert!(write(params, &back) == bytes, "{}", T::NAME);

@@ -150,9 +150,9 @@ impl Bench {
     fn comparisons(&mut self, sign: &Sign) -> Result<(), Failure> {
         let (x, mut y) = (self.uniform(0.0, 1.0), self.uniform(0.0, 1.0));
         for (i, (x, y)) in x.iter().zip(&mut y).enumerate() {
-            let close = (*x - *y).abs() < sign.margin();
+            let close = (*x - *y).abs() < sign.threshold();
             if i % 4 == 0 || close {
-                *y = if *x < 0.5 { x + sign.margin() } else { x - sign.margin() };
+                *y = if *x < 0.5 { x + sign.threshold() } else { x - sign.threshold() };
             }
         }
         let larger: Vec<f64> = x.iter().zip(&y).map(|(x, y)| x.max(*y)).collect();

@@ -70,7 +70,7 @@ fn run(arguments: &Arguments, console: &Console) -> Result<Facts, Failure> {
     let winner = winner.publish(0.0..=last, NOISE)?;
 
     // The client.
-    let got = session.decrypt(|client| client.decrypt_values(&winner))?;
+    let got = session.decrypt(|client| client.decrypt_lwe(&winner))?;
     let found = got[0].round().clamp(0.0, last) as usize;
     let sign = if *smallest { -1.0 } else { 1.0 };
     let best = (0..count).max_by(|&a, &b| (sign * values[a]).total_cmp(&(sign * values[b])));

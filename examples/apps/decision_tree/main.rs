@@ -167,7 +167,7 @@ fn compute(arguments: &Arguments, params: Params, data: &Data) -> Result<Facts, 
         let last = (data.labels.len() - 1) as f64;
         for part in classes {
             let sent = part.publish(0.0..=last, NOISE)?;
-            found.extend(session.decrypt(|client| client.decrypt_values(&sent))?);
+            found.extend(session.decrypt(|client| client.decrypt_lwe(&sent))?);
         }
     }
 

@@ -59,7 +59,7 @@ fn loops_with_padding_run_without_end() {
     let simulator = simulator().with_auto_bootstrap().unwrap();
     let mut x = simulator.encrypt(&wave()[1..], span(&wave()[1..]), 5).unwrap();
     for i in 0..1_000 {
-        x = simulator.assume_range(step(&simulator, &x).unwrap(), unit());
+        x = simulator.with_range(step(&simulator, &x).unwrap(), unit());
         let metadata = x.metadata();
         assert!(metadata.excess() < 2f64.powi(-8), "step {i}: {:e}", metadata.excess());
         assert!(metadata.meta.bounds.slots().bound() < 1.02, "step {i}");
@@ -75,7 +75,7 @@ fn padding_that_leaves_its_range_is_cleared() {
     let mut x = simulator.encrypt(&wave()[1..], span(&wave()[1..]), 5).unwrap();
     for i in 0..200 {
         let y = simulator.mul_scalar(&simulator.square(&x).unwrap(), -2.0).unwrap();
-        x = simulator.assume_range(simulator.add_scalar(&y, 1.0).unwrap(), unit());
+        x = simulator.with_range(simulator.add_scalar(&y, 1.0).unwrap(), unit());
         let padding = x.metadata().meta.bounds.padding;
         assert!(padding.bound() < 1e3, "step {i}: {padding:?}");
     }

@@ -29,9 +29,7 @@ fn keys_tell_nothing<T: Wire>(
     lattice: &mlwe::Params,
     params: &impl Context<T::Params>,
     make: impl Fn(&SecretKey, &mut ChaCha20Rng) -> T,
-) where
-    bellerophon::Error: From<T::Error>,
-{
+) {
     let secrets: Vec<SecretKey> = (0..=FEW as u64)
         .map(|i| SecretKey::generate(lattice, &mut rng(300 + i)).unwrap())
         .collect();

@@ -67,7 +67,7 @@ pub fn methods_of(owner: &str) -> BTreeSet<String> {
 pub fn methods_of_several(owner: &str) -> BTreeSet<String> {
     let several = |signature: &str| {
         let operands = signature.split("->").next().unwrap_or_default().replace("Self::", "");
-        let slices = ["[&Ciphertext", "[(&Ciphertext", "AsRef<Ciphertext>"];
+        let slices = ["[&Ciphertext", "[(&Ciphertext", "Borrow<Ciphertext>"];
         operands.matches("Ciphertext").count() > 1 || slices.iter().any(|s| operands.contains(s))
     };
     let all = signatures_of(owner).into_iter();

@@ -4,6 +4,7 @@ use bellerophon::{
     ClientKey, Evaluator, IntTable, Modulo, Needs, Paired, PairedVec, PeriodicFunction, Preset,
     PublicKey, Toy,
     circuits::fbt::{FbtInput, Integers},
+    ckks::CkksOps,
 };
 use bellerophon_circuits::CircuitOps;
 

@@ -1,12 +1,13 @@
 //! Polynomials, prepared functions and comparison.
 
 use bellerophon::{
-    Evaluator, Needs,
+    Needs,
     circuits::{
         approx::{Accuracy, Approximation, Function, Known, Sign},
         chebyshev::Chebyshev,
         polynomial::{Monomial, Polynomial},
     },
+    ckks::CkksOps,
 };
 use bellerophon_circuits::CircuitOps;
 
@@ -27,98 +28,88 @@ pub fn refused_functions(record: &mut Record) {
         [("another key", server, foreign), ("no keys", bare, x), ("no levels", server, spent)]
     {
         let on = server;
-        refused_on_slots!(record, why, server, CircuitOps::polynomial(x, p, None));
-        refused_on_slots!(record, why, server, CircuitOps::polynomials(x, &[(p, None), (p, None)]));
-        refused_on_slots!(record, why, server, CircuitOps::monomial(x, q, None));
+        refused!(record, why, CircuitOps::polynomial(server, x, p, None));
+        refused!(record, why, CircuitOps::polynomials(server, x, &[(p, None), (p, None)]));
+        refused!(record, why, CircuitOps::monomial(server, x, q, None));
         refused!(record, why, CircuitOps::monomials(on, x, &[(q, None)]));
-        refused_on_slots!(record, why, server, CircuitOps::apply(x, f));
-        refused_on_slots!(
+        refused!(record, why, CircuitOps::apply(server, x, f));
+        refused!(
             record,
             why,
-            server,
-            CircuitOps::function(x, &Function::from(Known::Exp), Accuracy::bits(8.0))
+            CircuitOps::function(server, x, &Function::from(Known::Exp), Accuracy::bits(8.0))
         );
-        refused_on_slots!(record, why, server, CircuitOps::sign(x, sign));
-        refused_on_slots!(record, why, server, CircuitOps::step(x, sign));
-        refused_on_slots!(record, why, server, CircuitOps::greater(x, x, sign));
-        refused_on_slots!(record, why, server, CircuitOps::max(x, x, sign));
-        refused_on_slots!(record, why, server, CircuitOps::min(x, x, sign));
-        refused_on_slots!(record, why, server, CircuitOps::abs(x, sign));
-        refused_on_slots!(record, why, server, CircuitOps::relu(x, sign));
+        refused!(record, why, CircuitOps::sign(server, x, sign));
+        refused!(record, why, CircuitOps::step(server, x, sign));
+        refused!(record, why, CircuitOps::greater(server, x, x, sign));
+        refused!(record, why, CircuitOps::max(server, x, x, sign));
+        refused!(record, why, CircuitOps::min(server, x, x, sign));
+        refused!(record, why, CircuitOps::abs(server, x, sign));
+        refused!(record, why, CircuitOps::relu(server, x, sign));
     }
     for (why, y) in [("another key", foreign), ("another length", short)] {
-        refused_on_slots!(record, why, server, CircuitOps::greater(x, y, sign));
-        refused_on_slots!(record, why, server, CircuitOps::max(x, y, sign));
-        refused_on_slots!(record, why, server, CircuitOps::min(x, y, sign));
+        refused!(record, why, CircuitOps::greater(server, x, y, sign));
+        refused!(record, why, CircuitOps::max(server, x, y, sign));
+        refused!(record, why, CircuitOps::min(server, x, y, sign));
     }
     let why = "a narrow domain";
     let small_of = server.mul_integer(x, 2).unwrap();
-    refused_on_slots!(record, why, server, CircuitOps::polynomial(x, narrow, None));
-    refused_on_slots!(record, why, server, CircuitOps::polynomials(x, &[(narrow, None)]));
-    refused_on_slots!(record, why, server, CircuitOps::apply(x, tight));
-    refused_on_slots!(record, why, server, CircuitOps::sign(x, small));
-    refused_on_slots!(record, why, server, CircuitOps::step(x, small));
-    refused_on_slots!(record, why, server, CircuitOps::greater(x, &small_of, small));
-    refused_on_slots!(record, why, server, CircuitOps::max(x, &small_of, small));
-    refused_on_slots!(record, why, server, CircuitOps::min(x, &small_of, small));
-    refused_on_slots!(record, why, server, CircuitOps::abs(x, small));
-    refused_on_slots!(record, why, server, CircuitOps::relu(x, small));
+    refused!(record, why, CircuitOps::polynomial(server, x, narrow, None));
+    refused!(record, why, CircuitOps::polynomials(server, x, &[(narrow, None)]));
+    refused!(record, why, CircuitOps::apply(server, x, tight));
+    refused!(record, why, CircuitOps::sign(server, x, small));
+    refused!(record, why, CircuitOps::step(server, x, small));
+    refused!(record, why, CircuitOps::greater(server, x, &small_of, small));
+    refused!(record, why, CircuitOps::max(server, x, &small_of, small));
+    refused!(record, why, CircuitOps::min(server, x, &small_of, small));
+    refused!(record, why, CircuitOps::abs(server, x, small));
+    refused!(record, why, CircuitOps::relu(server, x, small));
     let why = "complex values";
     let complex = &server.mul_i(x).unwrap();
-    refused_on_slots!(record, why, server, CircuitOps::polynomial(complex, p, None));
-    refused_on_slots!(record, why, server, CircuitOps::apply(complex, f));
-    refused_on_slots!(record, why, server, CircuitOps::sign(complex, sign));
-    refused_on_slots!(
+    refused!(record, why, CircuitOps::polynomial(server, complex, p, None));
+    refused!(record, why, CircuitOps::apply(server, complex, f));
+    refused!(record, why, CircuitOps::sign(server, complex, sign));
+    refused!(
         record,
         why,
-        server,
-        CircuitOps::function(complex, &Function::from(Known::Exp), Accuracy::bits(8.0))
+        CircuitOps::function(server, complex, &Function::from(Known::Exp), Accuracy::bits(8.0))
     );
     // No polynomials, different domains.
-    refused_on_slots!(record, "no polynomials", server, CircuitOps::polynomials(x, &[]));
+    refused!(record, "no polynomials", CircuitOps::polynomials(server, x, &[]));
     let wide = &cubic(-2.0, 2.0);
-    refused_on_slots!(
-        record,
-        "two domains",
-        server,
-        CircuitOps::polynomials(x, &[(p, None), (wide, None)])
-    );
+    refused!(record, "two domains", CircuitOps::polynomials(server, x, &[(p, None), (wide, None)]));
     refused!(record, "no polynomials", CircuitOps::monomials(on, x, &[]));
     for bad in [f64::NAN, 0.0, -1.0, f64::INFINITY] {
         let (why, bad) = (format!("the scale {bad}"), Some(bad));
-        refused_on_slots!(record, why, server, CircuitOps::polynomial(x, p, bad));
-        refused_on_slots!(record, why, server, CircuitOps::polynomials(x, &[(p, bad)]));
-        refused_on_slots!(record, why, server, CircuitOps::monomial(x, q, bad));
+        refused!(record, why, CircuitOps::polynomial(server, x, p, bad));
+        refused!(record, why, CircuitOps::polynomials(server, x, &[(p, bad)]));
+        refused!(record, why, CircuitOps::monomial(server, x, q, bad));
     }
     for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 8.0, -4000.0] {
         let why = format!("the error 2^{bad}");
-        refused_on_slots!(
+        refused!(
             record,
             why,
-            server,
-            CircuitOps::function(x, &Function::from(Known::Exp), Accuracy::bits(-bad))
+            CircuitOps::function(server, x, &Function::from(Known::Exp), Accuracy::bits(-bad))
         );
     }
     for bad in BAD {
         let why = format!("to {bad}");
         let f = &Function::sampled("bad", move |_| bad);
-        refused_on_slots!(record, why, server, CircuitOps::function(x, f, Accuracy::bits(8.0)));
+        refused!(record, why, CircuitOps::function(server, x, f, Accuracy::bits(8.0)));
     }
-    refused_on_slots!(
+    refused!(
         record,
         "a pole",
-        server,
-        CircuitOps::function(x, &Function::from(Known::Inverse), Accuracy::bits(8.0))
+        CircuitOps::function(server, x, &Function::from(Known::Inverse), Accuracy::bits(8.0))
     );
-    refused_on_slots!(
+    refused!(
         record,
         "negative",
-        server,
-        CircuitOps::function(x, &Function::from(Known::Ln), Accuracy::bits(8.0))
+        CircuitOps::function(server, x, &Function::from(Known::Ln), Accuracy::bits(8.0))
     );
     // The ranges of powers that could wrap around.
     let large = &client.encrypt(&[1e4], -1e4..=1e4).unwrap();
     let power = &Monomial::new(&[vec![0.0; 64], vec![1.0]].concat()).unwrap();
-    refused_on_slots!(record, "large powers", server, CircuitOps::monomial(large, power, None));
+    refused!(record, "large powers", CircuitOps::monomial(server, large, power, None));
     refused!(record, "large powers", CircuitOps::monomials(on, large, &[(power, None)]));
 }

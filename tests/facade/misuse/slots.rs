@@ -25,113 +25,95 @@ pub fn arithmetic(record: &mut Record) {
     let scale = server.params().ckks().scale();
 
     for (why, y) in [("another key", foreign), ("another length", short)] {
-        refused_on_slots!(record, why, server, CkksOps::add(x, y));
-        refused_on_slots!(record, why, server, CkksOps::sub(y, x));
-        refused_on_slots!(record, why, server, CkksOps::mul(x, y));
+        refused!(record, why, CkksOps::add(server, x, y));
+        refused!(record, why, CkksOps::sub(server, y, x));
+        refused!(record, why, CkksOps::mul(server, x, y));
         refused!(record, why, CkksOps::mul_no_rescale(server, x, y));
-        refused!(record, why, Evaluator::add_many(server, &[x, y]));
         refused!(record, why, CkksOps::add_many(server, &[x, y]));
         refused!(record, why, CkksOps::mul_add_many(server, &[(x, y)], &[], 0.0, None));
-        refused_on_slots!(
+        refused!(
             record,
             why,
-            server,
-            CkksOps::linear_combination(&[(x, 1.0), (y, 1.0)], 0.0, None)
+            CkksOps::linear_combination(server, &[(x, 1.0), (y, 1.0)], 0.0, None)
         );
-        refused_on_slots!(
-            record,
-            why,
-            server,
-            CkksOps::dot_values(&[x, y], &[vec![0.5; 3], vec![0.5; 3]])
-        );
-        refused_on_slots!(record, why, server, ComposedOps::dot(&[x, x], &[x, y]));
+        refused!(record, why, CkksOps::dot_values(server, &[x, y], &[vec![0.5; 3], vec![0.5; 3]]));
+        refused!(record, why, ComposedOps::dot(server, &[x, x], &[x, y]));
     }
     let y = foreign;
     let why = "another key";
-    refused_on_slots!(record, why, server, CkksOps::neg(y));
-    refused_on_slots!(record, why, server, CkksOps::square(y));
+    refused!(record, why, CkksOps::neg(server, y));
+    refused!(record, why, CkksOps::square(server, y));
     refused!(record, why, CkksOps::square_no_rescale(server, y));
-    refused_on_slots!(record, why, server, CkksOps::add_scalar(y, 1.0));
-    refused_on_slots!(record, why, server, CkksOps::mul_scalar(y, 0.5));
-    refused_on_slots!(record, why, server, CkksOps::mul_integer(y, 3));
-    refused_on_slots!(record, why, server, CkksOps::mul_i(y));
-    refused_on_slots!(record, why, server, CkksOps::mul_complex(y, Complex64::I));
-    refused_on_slots!(record, why, server, CkksOps::add_values(y, &[0.5; 3]));
-    refused_on_slots!(record, why, server, CkksOps::mul_values(y, &[0.5; 3]));
+    refused!(record, why, CkksOps::add_scalar(server, y, 1.0));
+    refused!(record, why, CkksOps::mul_scalar(server, y, 0.5));
+    refused!(record, why, CkksOps::mul_integer(server, y, 3));
+    refused!(record, why, CkksOps::mul_i(server, y));
+    refused!(record, why, CkksOps::mul_complex(server, y, Complex64::I));
+    refused!(record, why, CkksOps::add_values(server, y, &[0.5; 3]));
+    refused!(record, why, CkksOps::mul_values(server, y, &[0.5; 3]));
     refused!(record, why, CkksOps::mul_values_to(server, y, &[0.5; 3], scale));
 
     let why = "no keys";
-    refused_on_slots!(record, why, bare, CkksOps::mul(x, x));
-    refused_on_slots!(record, why, bare, CkksOps::square(x));
+    refused!(record, why, CkksOps::mul(bare, x, x));
+    refused!(record, why, CkksOps::square(bare, x));
     refused!(record, why, CkksOps::mul_no_rescale(bare, x, x));
     refused!(record, why, CkksOps::square_no_rescale(bare, x));
     refused!(record, why, CkksOps::mul_add_many(bare, &[(x, x)], &[], 0.0, None));
-    refused_on_slots!(record, why, bare, ComposedOps::dot(&[x], &[x]));
+    refused!(record, why, ComposedOps::dot(bare, &[x], &[x]));
 
     let why = "no levels";
-    refused_on_slots!(record, why, server, CkksOps::mul(spent, spent));
-    refused_on_slots!(record, why, server, CkksOps::square(spent));
-    refused_on_slots!(record, why, server, CkksOps::mul_scalar(spent, 0.3));
-    refused_on_slots!(record, why, server, CkksOps::mul_complex(spent, Complex64::new(0.3, 0.1)));
-    refused_on_slots!(record, why, server, CkksOps::mul_values(spent, &[0.5; 3]));
+    refused!(record, why, CkksOps::mul(server, spent, spent));
+    refused!(record, why, CkksOps::square(server, spent));
+    refused!(record, why, CkksOps::mul_scalar(server, spent, 0.3));
+    refused!(record, why, CkksOps::mul_complex(server, spent, Complex64::new(0.3, 0.1)));
+    refused!(record, why, CkksOps::mul_values(server, spent, &[0.5; 3]));
     refused!(record, why, CkksOps::mul_values_to(server, spent, &[0.5; 3], scale));
     refused!(record, why, CkksOps::mul_add_many(server, &[(spent, spent)], &[], 0.0, None));
-    refused_on_slots!(record, why, server, CkksOps::linear_combination(&[(spent, 0.3)], 0.0, None));
-    refused_on_slots!(record, why, server, CkksOps::dot_values(&[spent], &[vec![0.5; 3]]));
-    refused_on_slots!(record, why, server, ComposedOps::dot(&[spent], &[spent]));
+    refused!(record, why, CkksOps::linear_combination(server, &[(spent, 0.3)], 0.0, None));
+    refused!(record, why, CkksOps::dot_values(server, &[spent], &[vec![0.5; 3]]));
+    refused!(record, why, ComposedOps::dot(server, &[spent], &[spent]));
 
     for bad in BAD {
         let why = format!("the number {bad}");
-        refused_on_slots!(record, why, server, CkksOps::add_scalar(x, bad));
-        refused_on_slots!(record, why, server, CkksOps::mul_scalar(x, bad));
-        refused_on_slots!(record, why, server, CkksOps::mul_complex(x, Complex64::new(0.0, bad)));
-        refused_on_slots!(record, why, server, CkksOps::add_values(x, &[0.5, bad, 0.5]));
-        refused_on_slots!(record, why, server, CkksOps::mul_values(x, &[0.5, bad, 0.5]));
+        refused!(record, why, CkksOps::add_scalar(server, x, bad));
+        refused!(record, why, CkksOps::mul_scalar(server, x, bad));
+        refused!(record, why, CkksOps::mul_complex(server, x, Complex64::new(0.0, bad)));
+        refused!(record, why, CkksOps::add_values(server, x, &[0.5, bad, 0.5]));
+        refused!(record, why, CkksOps::mul_values(server, x, &[0.5, bad, 0.5]));
         refused!(record, why, CkksOps::mul_values_to(server, x, &[0.5, bad, 0.5], scale));
         refused!(record, why, CkksOps::mul_values_to(server, x, &[0.5; 3], bad));
-        refused_on_slots!(record, why, server, CkksOps::dot_values(&[x], &[vec![0.5, bad, 0.5]]));
-        refused_on_slots!(record, why, server, CkksOps::linear_combination(&[(x, bad)], 0.0, None));
-        refused_on_slots!(record, why, server, CkksOps::linear_combination(&[(x, 1.0)], bad, None));
-        refused_on_slots!(
-            record,
-            why,
-            server,
-            CkksOps::linear_combination(&[(x, 1.0)], 0.0, Some(bad))
-        );
+        refused!(record, why, CkksOps::dot_values(server, &[x], &[vec![0.5, bad, 0.5]]));
+        refused!(record, why, CkksOps::linear_combination(server, &[(x, bad)], 0.0, None));
+        refused!(record, why, CkksOps::linear_combination(server, &[(x, 1.0)], bad, None));
+        refused!(record, why, CkksOps::linear_combination(server, &[(x, 1.0)], 0.0, Some(bad)));
         refused!(record, why, CkksOps::mul_add_many(server, &[(x, x)], &[(x, bad)], 0.0, None));
         refused!(record, why, CkksOps::mul_add_many(server, &[(x, x)], &[], bad, None));
     }
     let why = "a large number";
-    refused_on_slots!(record, why, server, CkksOps::mul_scalar(x, 1e300));
-    refused_on_slots!(record, why, server, CkksOps::add_scalar(x, 1e300));
-    refused_on_slots!(record, why, server, CkksOps::mul_complex(x, Complex64::new(1e300, 0.0)));
-    refused_on_slots!(record, why, server, CkksOps::mul_values(x, &[1e300; 3]));
-    refused_on_slots!(record, why, server, CkksOps::add_values(x, &[1e300; 3]));
+    refused!(record, why, CkksOps::mul_scalar(server, x, 1e300));
+    refused!(record, why, CkksOps::add_scalar(server, x, 1e300));
+    refused!(record, why, CkksOps::mul_complex(server, x, Complex64::new(1e300, 0.0)));
+    refused!(record, why, CkksOps::mul_values(server, x, &[1e300; 3]));
+    refused!(record, why, CkksOps::add_values(server, x, &[1e300; 3]));
     for k in [i64::MAX, i64::MIN] {
-        refused_on_slots!(record, why, server, CkksOps::mul_integer(spent, k));
+        refused!(record, why, CkksOps::mul_integer(server, spent, k));
     }
 
     for values in [&[][..], &[0.5], &[0.5; 4], &[0.5; 5000]] {
         let why = format!("{} values", values.len());
-        refused_on_slots!(record, why, server, CkksOps::add_values(x, values));
-        refused_on_slots!(record, why, server, CkksOps::mul_values(x, values));
+        refused!(record, why, CkksOps::add_values(server, x, values));
+        refused!(record, why, CkksOps::mul_values(server, x, values));
         refused!(record, why, CkksOps::mul_values_to(server, x, values, scale));
-        refused_on_slots!(record, why, server, CkksOps::dot_values(&[x], &[values.to_vec()]));
+        refused!(record, why, CkksOps::dot_values(server, &[x], &[values.to_vec()]));
     }
     let why = "no operands";
-    refused!(record, why, Evaluator::add_many::<Ciphertext>(server, &[]));
-    refused!(record, why, CkksOps::add_many(server, &[]));
-    refused_on_slots!(record, why, server, ComposedOps::dot(&[], &[]));
-    refused_on_slots!(record, why, server, CkksOps::linear_combination(&[], 0.0, None));
+    refused!(record, why, CkksOps::add_many::<Ciphertext>(server, &[]));
+    refused!(record, why, ComposedOps::dot(server, &[], &[]));
+    refused!(record, why, CkksOps::linear_combination(server, &[], 0.0, None));
     refused!(record, why, CkksOps::mul_add_many(server, &[], &[], 0.0, None));
-    refused!(record, why, Evaluator::dot_values::<f64>(server, &[], &[]));
-    refused_on_slots!(record, "unequal counts", server, ComposedOps::dot(&[x], &[x, x]));
-    refused_on_slots!(
-        record,
-        "unequal counts",
-        server,
-        CkksOps::dot_values(&[x, x], &[vec![0.5; 3]])
-    );
+    refused!(record, why, CkksOps::dot_values::<f64>(server, &[], &[]));
+    refused!(record, "unequal counts", ComposedOps::dot(server, &[x], &[x, x]));
+    refused!(record, "unequal counts", CkksOps::dot_values(server, &[x, x], &[vec![0.5; 3]]));
 }
 
 /// Sums, rotations, masks and matrices.
@@ -148,56 +130,54 @@ pub fn rotations(record: &mut Record) {
     let complex = &server.mul_i(x).unwrap();
 
     for (why, on, x) in [("another key", server, foreign), ("no keys", bare, x)] {
-        refused_on_slots!(record, why, on, CkksOps::rotate(x, 1));
-        refused_on_slots!(record, why, on, CkksOps::rotate(x, i64::MIN + 1));
-        refused_on_slots!(record, why, on, CkksOps::rotate_many(x, &[1, 2]));
-        refused_on_slots!(record, why, on, CkksOps::sum_of_rotations(&[(x, &[0, 1][..])]));
-        refused_on_slots!(record, why, on, CkksOps::conjugate(x));
-        refused_on_slots!(record, why, on, ComposedOps::sum_slots(x));
-        refused_on_slots!(record, why, on, ComposedOps::inner_sum(x, 2, 1));
-        refused_on_slots!(record, why, on, ComposedOps::replicate(x, 2, 1));
-        refused_on_slots!(record, why, on, ComposedOps::replicate_slot(x, 0));
-        refused_on_slots!(record, why, on, CircuitOps::transform(x, m));
+        refused!(record, why, CkksOps::rotate(on, x, 1));
+        refused!(record, why, CkksOps::rotate(on, x, i64::MIN + 1));
+        refused!(record, why, CkksOps::rotate_many(on, x, &[1, 2]));
+        refused!(record, why, CkksOps::sum_of_rotations(on, &[(x, &[0, 1][..])]));
+        refused!(record, why, CkksOps::conjugate(on, x));
+        refused!(record, why, ComposedOps::sum_slots(on, x));
+        refused!(record, why, ComposedOps::inner_sum(on, x, 2, 1));
+        refused!(record, why, ComposedOps::replicate(on, x, 2, 1));
+        refused!(record, why, ComposedOps::replicate_slot(on, x, 0));
+        refused!(record, why, CircuitOps::transform(on, x, m));
     }
-    refused_on_slots!(record, "no keys", bare, CkksOps::real_part(complex));
+    refused!(record, "no keys", CkksOps::real_part(bare, complex));
     let why = "another key";
-    refused_on_slots!(
+    refused!(
         record,
         why,
-        server,
-        CkksOps::real_part(&bare.mul_i(foreign).unwrap_or(foreign.clone()))
+        CkksOps::real_part(server, &bare.mul_i(foreign).unwrap_or(foreign.clone()))
     );
-    refused_on_slots!(record, why, server, ComposedOps::mask(foreign, 0..1));
-    refused_on_slots!(record, why, server, ComposedOps::mask_slots(foreign, &[0]));
-    refused_on_slots!(record, why, server, ComposedOps::clear_padding(foreign));
+    refused!(record, why, ComposedOps::mask(server, foreign, 0..1));
+    refused!(record, why, ComposedOps::mask_slots(server, foreign, &[0]));
+    refused!(record, why, ComposedOps::clear_padding(server, foreign));
 
     let why = "no levels";
-    refused_on_slots!(record, why, server, ComposedOps::replicate_slot(spent, 0));
-    refused_on_slots!(record, why, server, ComposedOps::mask(spent, 0..1));
-    refused_on_slots!(record, why, server, ComposedOps::mask_slots(spent, &[0]));
-    refused_on_slots!(record, why, server, ComposedOps::clear_padding(spent));
-    refused_on_slots!(record, why, server, CircuitOps::transform(spent, m));
+    refused!(record, why, ComposedOps::replicate_slot(server, spent, 0));
+    refused!(record, why, ComposedOps::mask(server, spent, 0..1));
+    refused!(record, why, ComposedOps::mask_slots(server, spent, &[0]));
+    refused!(record, why, ComposedOps::clear_padding(server, spent));
+    refused!(record, why, CircuitOps::transform(server, spent, m));
 
-    refused_on_slots!(record, "no operands", server, CkksOps::sum_of_rotations(&[]));
-    refused_on_slots!(record, "no steps", server, CkksOps::sum_of_rotations(&[(x, &[][..])]));
-    refused_on_slots!(
+    refused!(record, "no operands", CkksOps::sum_of_rotations(server, &[]));
+    refused!(record, "no steps", CkksOps::sum_of_rotations(server, &[(x, &[][..])]));
+    refused!(
         record,
         "another length",
-        server,
-        CkksOps::sum_of_rotations(&[(x, &[1][..]), (short, &[1])])
+        CkksOps::sum_of_rotations(server, &[(x, &[1][..]), (short, &[1])])
     );
     for (count, stride) in [(0, 1), (5, 1), (usize::MAX, 1), (usize::MAX, i64::MIN)] {
         let why = format!("{count} at distance {stride}");
-        refused_on_slots!(record, why, server, ComposedOps::inner_sum(x, count, stride));
-        refused_on_slots!(record, why, server, ComposedOps::replicate(x, count, stride));
+        refused!(record, why, ComposedOps::inner_sum(server, x, count, stride));
+        refused!(record, why, ComposedOps::replicate(server, x, count, stride));
     }
-    refused_on_slots!(record, "padding", server, ComposedOps::replicate_slot(x, 3));
-    refused_on_slots!(record, "no slot", server, ComposedOps::replicate_slot(x, usize::MAX));
-    refused_on_slots!(record, "no slots", server, ComposedOps::mask(x, 2..9));
-    refused_on_slots!(record, "no slots", server, ComposedOps::mask(x, usize::MAX - 1..usize::MAX));
-    refused_on_slots!(record, "no slot", server, ComposedOps::mask_slots(x, &[usize::MAX]));
-    refused_on_slots!(record, "a larger matrix", server, CircuitOps::transform(x, &matrix(8, 1)));
-    refused_on_slots!(record, "a smaller matrix", server, CircuitOps::transform(x, &matrix(2, 1)));
+    refused!(record, "padding", ComposedOps::replicate_slot(server, x, 3));
+    refused!(record, "no slot", ComposedOps::replicate_slot(server, x, usize::MAX));
+    refused!(record, "no slots", ComposedOps::mask(server, x, 2..9));
+    refused!(record, "no slots", ComposedOps::mask(server, x, usize::MAX - 1..usize::MAX));
+    refused!(record, "no slot", ComposedOps::mask_slots(server, x, &[usize::MAX]));
+    refused!(record, "a larger matrix", CircuitOps::transform(server, x, &matrix(8, 1)));
+    refused!(record, "a smaller matrix", CircuitOps::transform(server, x, &matrix(2, 1)));
     for table in [Table::new(64, 64).unwrap(), Table::new(1, 2).unwrap()] {
         let (t, on) = (&table, server);
         refused!(record, "another shape", Table::sums(t, on, x));
@@ -217,10 +197,10 @@ pub fn levels(record: &mut Record) {
     refused!(record, "another key", CkksOps::rescale(server, foreign));
     refused!(record, "no levels", CkksOps::rescale(server, spent));
     for level in [3, top + 1, usize::MAX] {
-        refused_on_slots!(record, "a higher level", server, CkksOps::drop_to_level(spent, level));
+        refused!(record, "a higher level", CkksOps::drop_to_level(server, spent, level));
         refused!(record, "a higher level", CkksOps::match_scale(server, spent, scale, level));
     }
-    refused_on_slots!(record, "another key", server, CkksOps::drop_to_level(foreign, 1));
+    refused!(record, "another key", CkksOps::drop_to_level(server, foreign, 1));
     refused!(record, "another key", CkksOps::match_scale(server, foreign, scale, 1));
     refused!(record, "no levels", CkksOps::match_scale(server, spent, scale / 3.0, 0));
     for bad in [f64::NAN, f64::INFINITY, 0.0, -1.0] {
@@ -236,19 +216,19 @@ pub fn levels(record: &mut Record) {
     for slots in [0, 2, 5, 1 << 20, usize::MAX] {
         refused!(record, format!("{slots} slots"), Vectors::repeated(server, x.clone(), slots));
     }
-    refused!(record, "elsewhere", Evaluator::assume_range(server, x, 3.0..=4.0));
-    refused!(record, "no number", Evaluator::assume_range(server, x, f64::NAN..=4.0));
+    refused!(record, "elsewhere", ComposedOps::assume_range(server, x, 3.0..=4.0));
+    refused!(record, "elsewhere", ComposedOps::keep_within(server, x, 3.0..=4.0));
+    refused!(record, "no number", ComposedOps::assume_range(server, x, f64::NAN..=4.0));
     for range in [f64::NAN..=4.0, 1.0..=-1.0] {
-        refused!(record, "no interval", Evaluator::keep_within(server.clone(), range));
+        refused!(record, "no interval", ComposedOps::keep_within(server, x, range));
     }
     for bad in [f64::NAN, f64::INFINITY] {
         let why = "no number for the padding";
-        refused_on_slots!(record, why, server, ComposedOps::move_padding(x, bad));
+        refused!(record, why, ComposedOps::move_padding(server, x, bad));
     }
-    refused!(record, "reversed", Evaluator::assume_range(server, x, 1.0..=-1.0));
-    refused!(record, "too wide", Evaluator::assume_range(server, spent, -1e30..=1e30));
+    refused!(record, "reversed", ComposedOps::assume_range(server, x, 1.0..=-1.0));
+    refused!(record, "too wide", ComposedOps::assume_range(server, spent, -1e30..=1e30));
     for bad in [f64::NAN, f64::INFINITY, -1.0] {
-        refused!(record, "no deviation", Evaluator::assume_noise(server, x, bad));
         refused!(record, "no deviation", CkksOps::assume_noise(server, x.clone(), bad));
     }
     let other = stranger(server.params());
@@ -278,9 +258,9 @@ pub fn levels(record: &mut Record) {
     refused!(record, "too narrow", Evaluator::publish_paired(server, pair, -0.5..=0.5));
     refused!(record, "too narrow", Evaluator::admit_paired(server, pair, -0.5..=0.5));
 
-    refused_on_slots!(record, "no keys", bare, CircuitOps::bootstrap(x));
+    refused!(record, "no keys", CircuitOps::bootstrap(bare, x));
     refused!(record, "no keys", CircuitOps::bootstrap_to(bare, x, scale));
-    refused_on_slots!(record, "no keys", bare, CircuitOps::bootstrap_iterated(x, 2));
+    refused!(record, "no keys", CircuitOps::bootstrap_iterated(bare, x, 2));
     refused!(record, "no keys", Evaluator::with_auto_bootstrap(bare.clone()));
     let other =
         party(Preset::Insecure(Toy::Bootstrapping), &Needs::new().multiply().bootstrap(), 1);
@@ -289,16 +269,16 @@ pub fn levels(record: &mut Record) {
     let spent = &on.drop_to_level(own, 0).unwrap();
     let wide = &encrypt(-2.0..=2.0);
     for (why, x) in [("no levels", spent), ("out of range", wide), ("other parameters", x)] {
-        refused_on_slots!(record, why, on, CircuitOps::bootstrap(x));
+        refused!(record, why, CircuitOps::bootstrap(on, x));
         refused!(record, why, CircuitOps::bootstrap_to(on, x, scale));
         refused!(record, why, Vectors::refreshed(on, x, scale));
-        refused_on_slots!(record, why, on, CircuitOps::bootstrap_iterated(x, 2));
+        refused!(record, why, CircuitOps::bootstrap_iterated(on, x, 2));
     }
     for rounds in [0, 9, usize::MAX] {
-        refused_on_slots!(record, "no rounds", on, CircuitOps::bootstrap_iterated(own, rounds));
+        refused!(record, "no rounds", CircuitOps::bootstrap_iterated(on, own, rounds));
     }
     for bad in [f64::NAN, 0.0, -1.0] {
         refused!(record, "no scale", CircuitOps::bootstrap_to(on, own, bad));
     }
-    refused_on_slots!(record, "other parameters", server, CkksOps::add(x, own));
+    refused!(record, "other parameters", CkksOps::add(server, x, own));
 }

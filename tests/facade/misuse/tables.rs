@@ -3,6 +3,7 @@
 use bellerophon::{
     Accuracy, ClientKey, Engine, Evaluator, MapRequest, Needs, Params, Preset, Toy,
     circuits::approx::Known,
+    ckks::CkksOps,
     lookup::Layout,
     lwe::{Headroom, LweVec},
 };
@@ -186,9 +187,9 @@ fn values(record: &mut Record, world: &World, other: &Evaluator) {
     refused!(record, "wide values", Evaluator::pack(server, values));
     refused!(record, "wide values", Evaluator::pack_in(server, values, layout, level));
     let own = stranger(client.params());
-    refused!(record, "another key", ClientKey::decrypt_values(&own, values));
+    refused!(record, "another key", ClientKey::decrypt_lwe(&own, values));
     let without = party(Preset::Insecure(Toy::Bootstrapping), &Needs::new(), 1).client;
-    refused!(record, "no look-ups", ClientKey::decrypt_values(&without, values));
+    refused!(record, "no look-ups", ClientKey::decrypt_lwe(&without, values));
     refused!(record, "no values", LweVec::concat(&[]));
     for (slots, positions) in [(4, &[][..]), (3, &[0]), (2, &[0, 1, 2]), (4, &[0, 0]), (4, &[4])] {
         refused!(record, format!("{positions:?} of {slots}"), Layout::new(slots, positions));

@@ -53,7 +53,7 @@ impl Bench<'_> {
     fn lwe(&mut self, name: &'static str, found: &lwe::LweVec) {
         let values = self.values;
         assert_eq!(found.len(), values.len(), "{name}");
-        let found = self.client.decrypt_values(found).unwrap();
+        let found = self.client.decrypt_lwe(found).unwrap();
         self.compare(name, COARSE, &found, |i| Some(values[i]));
     }
 

@@ -50,7 +50,8 @@ impl Bench<'_> {
         let c = Complex64::new(0.5, -0.25);
         self.complex("mul_complex", s.mul_complex(x, c), c);
         self.check("assume_range", s.assume_range(x, 0.25..=1.0), |x, _| x);
-        self.check("assume_noise", s.assume_noise(x, 1e-9), |x, _| x);
+        self.check("keep_within", s.keep_within(x, 0.25..=1.0), |x, _| x);
+        self.check("assume_noise", s.assume_noise(x.clone(), 1e-9), |x, _| x);
     }
 
     /// Compares `c x`.

@@ -59,7 +59,6 @@ pub const TYPES: [(&str, usize, Reader); 22] = [
 fn secret_again<T>(set: usize, bytes: &[u8]) -> bellerophon::Result<Vec<u8>>
 where
     T: SecretWire<Params = bfv::Params>,
-    bellerophon::Error: From<T::Error>,
 {
     let params = &LOOKUPS.exact[set];
     let secret: T = SecretBytes::new(bytes.to_vec()).read(params)?;

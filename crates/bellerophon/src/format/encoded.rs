@@ -2,8 +2,8 @@
 
 use std::{fmt, marker::PhantomData};
 
+use bellerophon_ring::Result;
 use bellerophon_ring::wire::Wire;
-use bellerophon_ring::{Error, Result};
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{self, SeqAccess, Visitor},
@@ -46,11 +46,7 @@ pub struct Encoded<T> {
     object: PhantomData<fn() -> T>,
 }
 
-impl<T> Encoded<T>
-where
-    T: Wire,
-    Error: From<T::Error>,
-{
+impl<T: Wire> Encoded<T> {
     /// Writes an object.
     pub fn new(params: &impl Context<T::Params>, object: &T) -> Result<Self> {
         Ok(Self::from(to_bytes(params, object)?))

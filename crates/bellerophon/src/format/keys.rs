@@ -279,19 +279,11 @@ struct Sender<'w, W> {
 }
 
 impl<W: Write> Sender<'_, W> {
-    fn some<T>(&mut self, params: &T::Params, object: Option<&T>) -> Result<()>
-    where
-        T: Wire,
-        Error: From<T::Error>,
-    {
+    fn some<T: Wire>(&mut self, params: &T::Params, object: Option<&T>) -> Result<()> {
         object.map_or(Ok(()), |object| self.object(params, object))
     }
 
-    fn object<T>(&mut self, params: &T::Params, object: &T) -> Result<()>
-    where
-        T: Wire,
-        Error: From<T::Error>,
-    {
+    fn object<T: Wire>(&mut self, params: &T::Params, object: &T) -> Result<()> {
         self.send(super::to_bytes(params, object)?)
     }
 
@@ -460,11 +452,7 @@ impl<'r, R: Read> Receiver<'r, R> {
     }
 
     /// Reads a key of at most `most` bytes of seeds and residues.
-    fn object<T>(&mut self, params: &T::Params, most: usize) -> Result<T>
-    where
-        T: Wire,
-        Error: From<T::Error>,
-    {
+    fn object<T: Wire>(&mut self, params: &T::Params, most: usize) -> Result<T> {
         let most = most.saturating_add(OVERHEAD);
         let bytes = self.receive(T::NAME, T::KIND, params.fingerprint(), most)?;
         super::from_bytes(params, &bytes)

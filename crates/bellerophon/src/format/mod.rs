@@ -32,9 +32,11 @@ use std::io::{Read, Write};
 use bellerophon_ckks as ckks;
 use bellerophon_mlwe as mlwe;
 #[cfg(doc)]
+use bellerophon_ring::Error;
+#[cfg(doc)]
 use bellerophon_ring::ErrorKind;
+use bellerophon_ring::Result;
 use bellerophon_ring::wire::{Fingerprinted, Wire};
-use bellerophon_ring::{Error, Result};
 
 pub use bellerophon_ring::wire::Fingerprint;
 pub use content_hash::ContentHash;
@@ -73,11 +75,7 @@ impl Context<mlwe::Params> for Params {
 }
 
 /// Writes an object in its envelope to bytes.
-pub fn to_bytes<T>(params: &impl Context<T::Params>, object: &T) -> Result<Vec<u8>>
-where
-    T: Wire,
-    Error: From<T::Error>,
-{
+pub fn to_bytes<T: Wire>(params: &impl Context<T::Params>, object: &T) -> Result<Vec<u8>> {
     let params = params.context();
     let header = Header::new(T::KIND, params.fingerprint());
     envelope::seal(header, &object.to_form(params)?)
@@ -88,26 +86,18 @@ where
 /// # Errors
 /// [`ErrorKind::Bytes`] for bytes that are damaged, truncated or too long, or of another version,
 /// type or parameter set.
-pub fn from_bytes<T>(params: &impl Context<T::Params>, bytes: &[u8]) -> Result<T>
-where
-    T: Wire,
-    Error: From<T::Error>,
-{
+pub fn from_bytes<T: Wire>(params: &impl Context<T::Params>, bytes: &[u8]) -> Result<T> {
     let params = params.context();
     let payload = envelope::open(bytes, T::NAME, T::KIND, params.fingerprint())?;
-    Ok(T::from_form(params, codec::decode(T::NAME, payload)?)?)
+    T::from_form(params, codec::decode(T::NAME, payload)?)
 }
 
 /// Writes an object in its envelope, and returns its content hash.
-pub fn write_to<T>(
+pub fn write_to<T: Wire>(
     params: &impl Context<T::Params>,
     object: &T,
     writer: &mut impl Write,
-) -> Result<ContentHash>
-where
-    T: Wire,
-    Error: From<T::Error>,
-{
+) -> Result<ContentHash> {
     let bytes = to_bytes(params, object)?;
     writer.write_all(&bytes)?;
     Ok(ContentHash::of_sealed(&bytes))
@@ -118,15 +108,11 @@ where
 ///
 /// # Errors
 /// As [`from_bytes`], as soon as the header is read.
-pub fn read_from<T>(
+pub fn read_from<T: Wire>(
     params: &impl Context<T::Params>,
     reader: &mut impl Read,
     limit: u64,
-) -> Result<T>
-where
-    T: Wire,
-    Error: From<T::Error>,
-{
+) -> Result<T> {
     let target = params.context();
     let bytes = envelope::receive(reader, T::NAME, T::KIND, target.fingerprint(), limit)?;
     from_bytes(params, &bytes)

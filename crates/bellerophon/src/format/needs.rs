@@ -4,8 +4,8 @@
 
 use bellerophon_ckks::{KeyLevels, wire::KeyLevelsForm};
 use bellerophon_lookup::{Bridge, Engine};
+use bellerophon_ring::Result;
 use bellerophon_ring::wire::{List, Wire};
-use bellerophon_ring::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use super::{kind, kinds};
@@ -46,7 +46,6 @@ impl Wire for Needs {
     const NAME: &'static str = kinds::NEEDS;
     type Params = Params;
     type Form<'a> = NeedsForm;
-    type Error = Error;
 
     fn to_form(&self, params: &Params) -> Result<NeedsForm> {
         keys::key_spec(params, self)?;

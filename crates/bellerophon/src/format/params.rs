@@ -6,8 +6,8 @@ use bellerophon_lookup::wire::LutForm;
 use bellerophon_mlwe::Security;
 #[cfg(doc)]
 use bellerophon_ring::ErrorKind;
+use bellerophon_ring::Result;
 use bellerophon_ring::wire::{Fingerprint, Wire};
-use bellerophon_ring::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use super::{Header, codec, envelope, kinds};
@@ -34,7 +34,6 @@ impl Wire for Params {
     const NAME: &'static str = kinds::PARAMS;
     type Params = Security;
     type Form<'a> = ParamsForm<'a>;
-    type Error = Error;
 
     fn to_form(&self, wanted: &Security) -> Result<ParamsForm<'_>> {
         check_name(self.name())?;

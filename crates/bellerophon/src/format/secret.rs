@@ -5,7 +5,7 @@ use std::fmt;
 use bellerophon_lookup::LookupSecrets;
 use bellerophon_mlwe::{KeyId, SecretKey};
 use bellerophon_ring::wire::{Fingerprint, Fingerprinted, SecretWire, SecretWords};
-use bellerophon_ring::{Error, Result, error::operation};
+use bellerophon_ring::{Result, error::operation};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
@@ -53,11 +53,7 @@ impl SecretBytes {
     }
 
     /// Writes a secret in an envelope ([`format`](crate::format)).
-    pub fn of<T>(params: &impl Context<T::Params>, secret: &T) -> Result<Self>
-    where
-        T: SecretWire,
-        Error: From<T::Error>,
-    {
+    pub fn of<T: SecretWire>(params: &impl Context<T::Params>, secret: &T) -> Result<Self> {
         let params = params.context();
         let header = Header::new(T::KIND, params.fingerprint());
         let form = secret.to_secret_form(params)?;
@@ -65,14 +61,10 @@ impl SecretBytes {
     }
 
     /// Reads a secret that [`of`](Self::of) wrote.
-    pub fn read<T>(&self, params: &impl Context<T::Params>) -> Result<T>
-    where
-        T: SecretWire,
-        Error: From<T::Error>,
-    {
+    pub fn read<T: SecretWire>(&self, params: &impl Context<T::Params>) -> Result<T> {
         let params = params.context();
         let payload = envelope::open(&self.0, T::NAME, T::KIND, params.fingerprint())?;
-        Ok(T::from_secret_form(params, codec::decode(T::NAME, payload)?)?)
+        T::from_secret_form(params, codec::decode(T::NAME, payload)?)
     }
 
     /// The bytes, for storage. They are secret: wipe every copy.
@@ -106,7 +98,6 @@ impl SecretWire for ClientKey {
     const NAME: &'static str = kinds::SECRET_KEY;
     type Params = Params;
     type Form = ClientKeyForm;
-    type Error = Error;
 
     fn to_secret_form(&self, params: &Params) -> Result<ClientKeyForm> {
         if params != self.params() {

@@ -239,8 +239,8 @@ impl Sign {
         self.radius
     }
 
-    /// The least `|x|` for which the error holds.
-    pub fn margin(&self) -> f64 {
+    /// The least `|x|` for which the error holds: the margin, a part of the radius, times the radius.
+    pub fn threshold(&self) -> f64 {
         self.margin
     }
 
@@ -404,10 +404,10 @@ mod tests {
 
     /// The largest deviation from the sign, with as many points near the margin as elsewhere.
     fn largest_error(sign: &Sign) -> f64 {
-        let ratio = sign.radius() / sign.margin();
-        let geometric = (0..20_000).map(|i| sign.margin() * ratio.powf(i as f64 / 19_999.0));
+        let ratio = sign.radius() / sign.threshold();
+        let geometric = (0..20_000).map(|i| sign.threshold() * ratio.powf(i as f64 / 19_999.0));
         let even = (0..20_000)
-            .map(|i| sign.margin() + (sign.radius() - sign.margin()) * i as f64 / 19_999.0);
+            .map(|i| sign.threshold() + (sign.radius() - sign.threshold()) * i as f64 / 19_999.0);
         geometric.chain(even).fold(0.0, |worst: f64, x| {
             worst.max((sign.eval(x) - 1.0).abs()).max((sign.eval(-x) + 1.0).abs())
         })
@@ -442,10 +442,10 @@ mod tests {
     #[test]
     fn values_within_the_margin_stay_between_the_signs() {
         let sign = Sign::new(3.0, 1.0 / 128.0, Accuracy::bits(10.0)).unwrap();
-        assert!((sign.margin() - 3.0 / 128.0).abs() < 1e-15);
+        assert!((sign.threshold() - 3.0 / 128.0).abs() < 1e-15);
         let mut before = 0.0;
         for i in 0..=2000 {
-            let x = sign.margin() * i as f64 / 2000.0;
+            let x = sign.threshold() * i as f64 / 2000.0;
             let y = sign.eval(x);
             assert!(y >= before - 1e-9 && y <= 1.0 + sign.error(), "at {x}: {y}");
             assert!((x.abs() - x * y).abs() <= sign.magnitude_error());
@@ -458,12 +458,12 @@ mod tests {
         for log2_error in [-4.0, -8.0, -13.0] {
             let bound = 8.0 * f64::exp2(log2_error);
             let sign = Sign::for_magnitudes(8.0, Accuracy::absolute(bound)).unwrap();
-            assert!(sign.magnitude_error() <= bound && sign.margin() > 2.0 * bound, "{sign}");
+            assert!(sign.magnitude_error() <= bound && sign.threshold() > 2.0 * bound, "{sign}");
             let usual = Sign::new(8.0, f64::exp2(log2_error), Accuracy::bits(-log2_error)).unwrap();
             assert!(sign.levels() < usual.levels(), "{sign}; {usual}");
             // Inside the margin and outside, on an even grid and near zero.
             let far = (0..20_000).map(|i| 8.0 * f64::from(i) / 19_999.0);
-            let near = (0..20_000).map(|i| 2.0 * sign.margin() * f64::from(i) / 19_999.0);
+            let near = (0..20_000).map(|i| 2.0 * sign.threshold() * f64::from(i) / 19_999.0);
             let lost = |x: f64| (x - x * sign.eval(x)).abs();
             let found = far.chain(near).map(lost).fold(0.0, f64::max);
             assert!(found <= sign.magnitude_error(), "{sign}: {found:e}");

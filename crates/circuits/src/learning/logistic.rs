@@ -275,7 +275,7 @@ impl LogisticRegression {
             ahead = eval.with_metadata(ahead, exact);
             let u = separate_unless(eval, eval.mul(&shrunk, &ahead)?, related);
             let u = eval.inner_sum(&u, self.blocks, self.block as i64)?;
-            let u = eval.assume_range(u, inside);
+            let u = eval.with_range(u, inside);
             // sigmoid(-x) z = z / 2 - leading (..).
             let pull = self.sigmoid.times(eval, &u, &eval.mul(table, &u)?)?;
             let step =
@@ -320,7 +320,7 @@ impl LogisticRegression {
         let range = Interval::real(-bound.min(most), bound.min(most))?;
         // A step is at most half of its share of that bound, which leaves room for the error.
         Ok(if most < bound {
-            eval.assume_range(weights, range)
+            eval.with_range(weights, range)
         } else {
             within(eval, weights, range)
         })
@@ -400,7 +400,7 @@ impl LogisticRegression {
             let (bound, levels) = (self.spec.bound, self.probability_levels());
             let scores = padding::inside(eval, scores, &Interval::between(-bound, bound), levels)?;
             let u = eval.mul_scalar(&scores, 1.0 / bound)?;
-            let u = eval.assume_range(u, Interval::real(-1.0, 1.0)?);
+            let u = eval.with_range(u, Interval::real(-1.0, 1.0)?);
             let odd =
                 self.sigmoid.times(eval, &u, &eval.mul_scalar(&u, self.sigmoid.leading())?)?;
             eval.add_scalar(&odd, 0.5)

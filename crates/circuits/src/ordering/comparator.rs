@@ -82,7 +82,7 @@ impl Comparator {
     /// [`ErrorKind::Accuracy`] for another radius than 1, a margin above 1/4, or an error of
     /// 1/4 or more.
     pub fn of(sign: Sign) -> Result<Self> {
-        let possible = sign.radius() == 1.0 && sign.margin() <= LARGEST_MARGIN;
+        let possible = sign.radius() == 1.0 && sign.threshold() <= LARGEST_MARGIN;
         if !possible || sign.error() >= 0.25 {
             return Err(error::approximation(
                 "comparison".into(),
@@ -120,7 +120,7 @@ impl Comparator {
         if !self.integers {
             return Ok(d);
         }
-        let d = a.add_scalar(&d, -self.sign.margin())?;
+        let d = a.add_scalar(&d, -self.sign.threshold())?;
         Ok(a.assume_range_with_padding(d, Interval::real(-1.0, 1.0)?))
     }
 
@@ -136,10 +136,10 @@ impl Comparator {
         // of a bin, each up to that of the sign, are 1/4.
         let needed = half / (1.0 + half) * 2.0 * Unit::reach(0.0);
         let most = 0.25 / len as f64;
-        if !self.integers || (self.sign.margin() <= needed && self.sign.error() <= most) {
+        if !self.integers || (self.sign.threshold() <= needed && self.sign.error() <= most) {
             return Ok(());
         }
-        let margin = self.sign.margin().min(needed).log2().floor().exp2();
+        let margin = self.sign.threshold().min(needed).log2().floor().exp2();
         let bits = -self.sign.error().min(most).log2().floor();
         let reason = format!(
             "{}: {len} integers of [{:?}, {:?}] need a margin up to {needed:.3e} and an error up \
@@ -175,7 +175,7 @@ impl Comparator {
     /// of the sign polynomial, increased by 1/256 and by that margin of itself, since the
     /// range is widened for noise and for a shift.
     pub fn margin(&self) -> f64 {
-        self.sign.margin() * Unit::widening(&self.sign)
+        self.sign.threshold() * Unit::widening(&self.sign)
     }
 
     /// Bound on the error of one maximum or minimum of two values, as a part of the width of the
@@ -338,7 +338,7 @@ mod tests {
         for comparator in comparators() {
             let Comparator { sign, loss, .. } = &comparator;
             let lost = |d: f64| d - d * sign.eval(d) / (1.0 + sign.error());
-            let near = (1..=20_000).map(|i| sign.margin() * f64::from(i) / 10_000.0);
+            let near = (1..=20_000).map(|i| sign.threshold() * f64::from(i) / 10_000.0);
             let far = (1..=20_000).map(|i| f64::from(i) / 20_000.0);
             let (least, most) = near
                 .chain(far)
@@ -355,7 +355,7 @@ mod tests {
     fn near_ties_do_not_blow_up_noise() {
         for comparator in comparators() {
             let sign = comparator.sign();
-            let step = sign.margin() / 10_000.0;
+            let step = sign.threshold() / 10_000.0;
             let product = |i: i32| f64::from(i) * step * sign.eval(f64::from(i) * step);
             let slope = |i: i32| (product(i + 1) - product(i)) / step;
             let steepest = (0..20_000).map(slope).fold(0.0, f64::max);

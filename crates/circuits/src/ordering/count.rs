@@ -159,7 +159,7 @@ impl Comparator {
     /// Steps of [`quantile`](Self::quantile): each halves what is left of the declared range, to a
     /// quarter of the margin or less.
     pub(super) fn quantile_steps(&self) -> usize {
-        (STEP_BITS - self.sign().margin().log2()).ceil() as usize
+        (STEP_BITS - self.sign().threshold().log2()).ceil() as usize
     }
 
     /// Bound on the distance of [`quantile`](Self::quantile) from a value of a rank within
@@ -167,13 +167,13 @@ impl Comparator {
     /// range: the margin, the last step and the error of the sign.
     pub(super) fn quantile_error(&self) -> f64 {
         let last = 0.5f64.powi(self.quantile_steps() as i32 + 1);
-        (self.sign().margin() + self.sign().error()) * Unit::widening(self.sign()) + last
+        (self.sign().threshold() + self.sign().error()) * Unit::widening(self.sign()) + last
     }
 
     /// Bound on the error of the rank in [`quantile`](Self::quantile), as a part of the number of
     /// values.
     pub fn quantile_rank_error(&self) -> f64 {
-        (self.sign().margin() + self.sign().error()) / self.shrunk() + self.count_error()
+        (self.sign().threshold() + self.sign().error()) / self.shrunk() + self.count_error()
     }
 
     /// The factor of the excess of a count before its sign.

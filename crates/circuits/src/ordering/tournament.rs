@@ -65,7 +65,7 @@ impl Comparator {
                 // Step 1: signs of the differences to a later slot, which wins by more than the
                 // margin only.
                 let d = a.sub(&u, &a.rotate(&u, distance)?)?;
-                let signs = comparator.signs(a, &a.add_scalar(&d, self.sign().margin())?)?;
+                let signs = comparator.signs(a, &a.add_scalar(&d, self.sign().threshold())?)?;
                 // Step 2: values and indices of the later slot replace the own ones where the signs
                 // are -1.
                 let gain = comparator.gain(a, &d, &signs, &ones)?;
@@ -99,7 +99,7 @@ impl Comparator {
             true => Ok(self.clone()),
             false => {
                 let accuracy = Accuracy::absolute(needed);
-                Self::of(Sign::new(1.0, self.sign().margin(), accuracy)?)
+                Self::of(Sign::new(1.0, self.sign().threshold(), accuracy)?)
             }
         }
     }

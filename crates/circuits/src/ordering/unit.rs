@@ -59,7 +59,7 @@ impl Unit {
     }
 
     fn half(sign: &Sign) -> f64 {
-        0.5 * (1.0 - sign.margin())
+        0.5 * (1.0 - sign.threshold())
     }
 
     /// The end of the declared range in the unit of a sign of this margin.
@@ -69,7 +69,7 @@ impl Unit {
 
     /// The width of the unit over that of the declared range.
     pub(crate) fn widening(sign: &Sign) -> f64 {
-        0.5 / Self::reach(sign.margin())
+        0.5 / Self::reach(sign.threshold())
     }
 
     /// A number of the range of the values in this unit.

@@ -296,7 +296,7 @@ fn bad_constants_and_counts_are_refused() {
         ErrorKind::TooManyValues { .. }
     ));
     assert!(
-        refusal(&eval.add_many(&[]))
+        refusal(&eval.add_many::<Ciphertext>(&[]))
             .is(&ErrorKind::Length, "no operands or values: need at least one")
     );
     assert!(
@@ -463,7 +463,7 @@ fn every_operation<A: CkksOps>(
         (Function::from(Known::Exp), -9.0),
         (Function::from(Known::Sigmoid), -1.0),
     ] {
-        let x = a.assume_range(x.clone(), Interval::real(0.25, 0.5).unwrap());
+        let x = a.with_range(x.clone(), Interval::real(0.25, 0.5).unwrap());
         results.push(a.apply(&x, &Approximation::new(&f, lo, 0.75, Accuracy::bits(6.0)).unwrap()));
     }
     results

@@ -100,7 +100,7 @@ fn operations<A: CkksOps>(a: &A, x: &A::Ciphertext, y: &A::Ciphertext) -> Result
         ("sum_of_rotations", a.sum_of_rotations(&[(x, &[0, 2]), (y, &[-1])])),
         ("dot_values", a.dot_values(&[x, &moved], &[ones.clone(), ones.clone()])),
         ("monomials", a.monomials(x, &[(&monomial, None)]).map(|mut all| all.remove(0))),
-        ("assume_range", Ok(a.assume_range(moved.clone(), unit))),
+        ("assume_range", Ok(a.with_range(moved.clone(), unit))),
         ("assume_range_with_padding", Ok(a.assume_range_with_padding(moved.clone(), unit))),
         ("assume_range_with_padding", Ok(a.assume_range_with_padding(x.clone(), unit))),
         ("assume_real", a.mul_complex(&moved, 0.5.into()).map(|z| a.assume_real(z))),

@@ -153,7 +153,7 @@ fn program<A: CkksOps>(
     let rotated = a.rotate(&a.mul_scalar(&sum, 0.5)?, 3)?;
     let total = a.inner_sum(&rotated, 8, 1)?;
     let scaled = a.mul_scalar(&total, 0.05)?;
-    let value = a.apply(&a.assume_range(scaled, Interval::real(-1.0, 1.0)?), f)?;
+    let value = a.apply(&a.with_range(scaled, Interval::real(-1.0, 1.0)?), f)?;
     let late = a.mul(&value, x)?; // of very different levels
     let dot = a.dot(&[&value, &late], &[&late, &value])?;
     let real = a.real_part(&dot)?;

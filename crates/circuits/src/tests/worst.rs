@@ -144,7 +144,7 @@ fn of_one<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<[A::Ciphertext; 4]> {
     // A domain that takes a level for its map, one that takes an integer, and shared powers.
     let wide = Polynomial::new(Chebyshev::interpolate(|x| 1.0 / (1.0 + (-x).exp()), -8.0, 8.0, 15));
     let narrow = Polynomial::new(Chebyshev::interpolate(f64::exp, -0.25, 0.25, 5));
-    let small = a.assume_range(a.mul_scalar(x, 0.25)?, Interval::real(-0.25, 0.25)?);
+    let small = a.with_range(a.mul_scalar(x, 0.25)?, Interval::real(-0.25, 0.25)?);
     let [p, q] = [dense(-1.0, 1.0, 9), dense(-1.0, 1.0, 12)];
     let mut shared = a.polynomials(x, &[(&p, None), (&q, None)])?.into_iter();
     let mut shared = || shared.next().expect("two polynomials");
@@ -200,9 +200,9 @@ fn slopes_and_second_orders_are_counted() {
     let values = vec![1.0; 512];
     fn program<A: CkksOps>(a: &A, x: &A::Ciphertext, doublings: usize) -> Result<A::Ciphertext> {
         // The error of x many times over, on top of it.
-        let zero = a.assume_range(a.sub(x, &a.mul_integer(x, 2)?)?, Interval::real(-1.0, 1.0)?);
+        let zero = a.with_range(a.sub(x, &a.mul_integer(x, 2)?)?, Interval::real(-1.0, 1.0)?);
         let zero = a.add_scalar(&zero, 1.0)?;
-        let zero = a.assume_range(zero, Interval::real(0.0, 0.0)?);
+        let zero = a.with_range(zero, Interval::real(0.0, 0.0)?);
         let x = a.add(x, &a.mul_integer(&zero, 1 << doublings)?)?;
         a.polynomial(
             &x,
@@ -389,7 +389,7 @@ fn automatic_bootstraps_stay_below_their_bounds() {
         let mut x = x.clone();
         for _ in 0..3 {
             x = a.polynomial(&x, &p, None)?;
-            x = a.assume_range(a.square(&x)?, Interval::real(0.0, 1.0)?);
+            x = a.with_range(a.square(&x)?, Interval::real(0.0, 1.0)?);
         }
         Ok([x])
     }

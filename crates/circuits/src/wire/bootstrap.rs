@@ -5,7 +5,7 @@ use bellerophon_ring::wire_form;
 use serde::{Deserialize, Serialize};
 
 use crate::bootstrap::{BootstrapKeys, BootstrapSpec, Raising};
-use bellerophon_ckks::{Error, EvaluationKeys};
+use bellerophon_ckks::EvaluationKeys;
 
 /// The plain form of a [`BootstrapSpec`] without `encode_ahead`, which the reader chooses.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

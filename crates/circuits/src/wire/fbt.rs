@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::kind;
 use crate::fbt::{FbtSpec, IntVec, PairedVec, SeededIntVec, SeededPairedVec};
 use bellerophon_ckks::wire::{CiphertextForm, SeededCiphertextForm};
-use bellerophon_ckks::{Ciphertext, Error, Interval, Params, Result, SeededCiphertext};
+use bellerophon_ckks::{Ciphertext, Interval, Params, Result, SeededCiphertext};
 
 /// The plain form of an [`FbtSpec`] without `encode_ahead`, which the reader chooses.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bellerophon_ckks::{Error, Params, wire::EvaluationKeysForm};
+use bellerophon_ckks::{Params, wire::EvaluationKeysForm};
 use bellerophon_mlwe::{RingConversion, wire as lattice};
 use bellerophon_ring::wire_form;
 

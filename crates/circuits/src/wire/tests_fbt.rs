@@ -81,7 +81,7 @@ impl World {
 /// Writes and reads.
 fn again<T>(world: &World, object: &T) -> T
 where
-    T: Wire<Params = Params, Error = Error>,
+    T: Wire<Params = Params>,
 {
     read(&world.params, &write(&world.params, object)).unwrap().unwrap()
 }
@@ -129,7 +129,7 @@ fn integers_and_paired_vectors_come_back() {
 /// Changes bytes and reads.
 fn with<T>(world: &World, object: &T, at: usize, new: &[u8]) -> Result<(), Error>
 where
-    T: Wire<Params = Params, Error = Error>,
+    T: Wire<Params = Params>,
 {
     let mut bytes = write(&world.params, object);
     bytes[at..at + new.len()].copy_from_slice(new);

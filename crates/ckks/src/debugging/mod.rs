@@ -1,7 +1,7 @@
 //! A debugging evaluator, which holds the secret key: it decrypts after every step of a program and
 //! names the first promise that is false.
 //!
-//! Ranges that a caller states ([`CkksOps::assume_range`], [`CkksOps::with_metadata`]) and noise
+//! Ranges that a caller states ([`ComposedOps::assume_range`], [`CkksOps::with_metadata`]) and noise
 //! ([`CkksOps::assume_noise`]) are promises. No server can check them: a false one shows as wrong
 //! values, many steps later. A [`Debugger`] is a [`CkksOps`] whose vectors ([`Watched`]) are a
 //! ciphertext and the exact values that it should have. A program written for any [`CkksOps`] runs
@@ -44,6 +44,8 @@ pub use step::Step;
 pub use violation::{Outside, Violation};
 
 use crate::ciphertext::{Ciphertext, CiphertextMeta};
+#[cfg(doc)]
+use crate::composed_ops::ComposedOps;
 use crate::encode::check_values;
 use crate::encrypt::decrypt_up_to;
 use crate::eval::Evaluator;

@@ -3,13 +3,20 @@
 
 mod level_scale;
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, ops::RangeInclusive};
 
 use bellerophon_ring::{Error, ErrorKind, decimal};
 
 pub use level_scale::LevelScale;
 
 use level_scale::against;
+
+pub fn contradiction(known: RangeInclusive<f64>, stated: RangeInclusive<f64>) -> Error {
+    ErrorKind::Declaration.error(format!(
+        "the values are known to lie in {known:?}, which has no value in common with {stated:?}: \
+         declare a range that overlaps the known one"
+    ))
+}
 
 pub fn params(reason: String) -> Error {
     ErrorKind::Parameters.error(format!("parameters: {reason}"))

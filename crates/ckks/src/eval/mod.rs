@@ -15,6 +15,7 @@
 //! | `sum` | sums over slots, copies |
 //! | `mask` | masks: some slots stay, the others become zero |
 //! | `padding` | padding that is moved into a domain, or cleared |
+//! | `range` | ranges that a program promises |
 //! | `statements` | what composed operations know better than the rules |
 
 mod ckks_ops;
@@ -22,6 +23,7 @@ mod kernels;
 pub mod mask;
 pub mod padding;
 mod plain;
+pub mod range;
 pub mod statements;
 pub mod sum;
 

@@ -187,7 +187,6 @@ impl<T: Payload<By>, By> Wire for Stated<T, By> {
     const NAME: &'static str = T::NAME;
     type Params = Params;
     type Form<'a> = StatedForm<'a, T::Statement>;
-    type Error = Error;
 
     fn to_form(&self, params: &Params) -> Result<Self::Form<'_>> {
         let lattice = self.vector.ciphertext().lattice().to_form(params.lattice())?;

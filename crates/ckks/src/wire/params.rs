@@ -1,7 +1,7 @@
 //! Byte form of parameter sets: lattice, levels, scale and relinearization strategy.
 
 use bellerophon_mlwe::{self as mlwe, MOST_PRIMES, RelinStrategy, Security};
-use bellerophon_ring::{Error, wire::List, wire_form};
+use bellerophon_ring::{wire::List, wire_form};
 use serde::{Deserialize, Serialize};
 
 use crate::error;

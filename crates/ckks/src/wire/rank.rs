@@ -3,7 +3,7 @@
 //! Keys that lead from one parameter set to another are read with both sets.
 
 use bellerophon_mlwe::{RankReduceKey, RingConversion, RingSwitchKeys, wire as lattice};
-use bellerophon_ring::{Error, Result, wire::List, wire_form};
+use bellerophon_ring::{Result, wire::List, wire_form};
 
 use super::{EvaluationKeysForm, kind};
 use crate::params::Params;

@@ -6,7 +6,7 @@ use bellerophon_mlwe::{
 };
 use bellerophon_repack::Seeds;
 use bellerophon_ring::{
-    Error, Ntt, Poly, Result,
+    Ntt, Poly, Result,
     wire::{Fingerprint, Fingerprinted, Packed},
     wire_form,
 };

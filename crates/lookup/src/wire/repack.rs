@@ -3,7 +3,7 @@
 use bellerophon_ckks::{CiphertextMeta, Params, SeededCiphertext, wire::MetaForm};
 use bellerophon_mlwe::{self as mlwe, KeyId};
 use bellerophon_repack::Seeds;
-use bellerophon_ring::{Error, Ntt, Poly, Result, wire::Packed, wire_form};
+use bellerophon_ring::{Ntt, Poly, Result, wire::Packed, wire_form};
 
 use super::kind;
 use crate::{

@@ -1,7 +1,7 @@
 //! Serialized forms of key-switching keys and of all keys of programmable bootstrapping.
 
 use bellerophon_mlwe::KeyId;
-use bellerophon_ring::{Error, sample::Seed, wire::Packed, wire_form};
+use bellerophon_ring::{sample::Seed, wire::Packed, wire_form};
 
 use super::{RotationForm, kind};
 use crate::blind_rotate::SeededBlindRotationKey;

@@ -1,7 +1,7 @@
 //! Serialized forms of LWE ciphertexts, vectors and published values.
 
 use bellerophon_mlwe::KeyId;
-use bellerophon_ring::{Error, Result, wire::Packed, wire_form};
+use bellerophon_ring::{Result, wire::Packed, wire_form};
 
 use super::kind;
 use crate::ciphertext::Ciphertext;

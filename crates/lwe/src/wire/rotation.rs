@@ -1,7 +1,7 @@
 //! Serialized forms of blind-rotation keys, in parts and in one piece.
 
 use bellerophon_ring::{
-    Error, Modulus, Result, aligned::AlignedVec, sample::Seed, wire::Packed, wire_form,
+    Modulus, Result, aligned::AlignedVec, sample::Seed, wire::Packed, wire_form,
 };
 use serde::{Deserialize, Serialize};
 

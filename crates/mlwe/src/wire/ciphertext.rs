@@ -1,6 +1,6 @@
 //! Serialized forms of ciphertexts and public keys.
 
-use bellerophon_ring::{Error, Result, Ring, sample::Seed, wire::Packed, wire_form};
+use bellerophon_ring::{Result, Ring, sample::Seed, wire::Packed, wire_form};
 
 use crate::ciphertext::Ciphertext;
 use crate::encrypt::{PublicKey, SeededCiphertext};

@@ -2,7 +2,7 @@
 
 use bellerophon_ring::error::ensure;
 use bellerophon_ring::{
-    Error, Result,
+    Result,
     sample::Seed,
     wire::{Fingerprint, Packed},
     wire_form,

@@ -1,7 +1,7 @@
 //! Serialized forms of several Galois keys and of the keys of hoisted rotations.
 
 use bellerophon_ring::{
-    Error, Result,
+    Result,
     wire::{List, Wire},
     wire_form,
 };

@@ -1,6 +1,6 @@
 //! Serialized forms of parameter sets: their specification.
 
-use bellerophon_ring::{Error, Result, wire::List, wire_form};
+use bellerophon_ring::{Result, wire::List, wire_form};
 use serde::{Deserialize, Serialize};
 
 use crate::error;

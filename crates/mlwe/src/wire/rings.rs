@@ -1,6 +1,6 @@
 //! Serialized forms of conversions between rings. They are read with the parameters of both rings.
 
-use bellerophon_ring::{Error, wire_form};
+use bellerophon_ring::wire_form;
 
 use super::{GaloisKeysForm, KeySwitchKeyForm, kind};
 use crate::dpad::{RingConversion, RingSwitchKeys};

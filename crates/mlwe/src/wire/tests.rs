@@ -1,5 +1,5 @@
+use bellerophon_ring::ErrorKind;
 use bellerophon_ring::wire::Wire;
-use bellerophon_ring::{Error, ErrorKind};
 use bellerophon_testing::bytes::{read, write};
 use proptest::prelude::*;
 
@@ -19,7 +19,7 @@ use crate::testing::{message, params, rng, spec};
 
 /// Reads what was written and writes the same bytes again. Truncated bytes are refused; with any
 /// byte of the head changed, the bytes are refused or give another object. Returns the bytes.
-fn comes_back<T: Wire<Error = Error>>(params: &T::Params, object: &T) -> Vec<u8> {
+fn comes_back<T: Wire>(params: &T::Params, object: &T) -> Vec<u8> {
     let bytes = write(params, object);
     let back: T = read(params, &bytes).expect("a form").unwrap();
     assert!(write(params, &back) == bytes, "{}", T::NAME);
@@ -219,7 +219,7 @@ proptest! {
     /// different bytes.
     #[test]
     fn random_objects_come_back(seed: u64, rank in 1usize..=3, limbs in 1usize..=3) {
-        fn back<T: Wire<Error = Error> + PartialEq>(params: &T::Params, [x, y]: [&T; 2]) -> bool {
+        fn back<T: Wire + PartialEq>(params: &T::Params, [x, y]: [&T; 2]) -> bool {
             let bytes = write(params, x);
             read::<T>(params, &bytes).expect("a form").unwrap() == *x && bytes != write(params, y)
         }

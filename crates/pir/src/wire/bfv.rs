@@ -5,7 +5,7 @@ use bellerophon_mlwe::{
 };
 use bellerophon_repack::{Seeds, row_packing_exponents};
 use bellerophon_ring::{
-    Error, Ntt, Poly, Result, Ring,
+    Ntt, Poly, Result, Ring,
     sample::Seed,
     wire::{List, Packed},
     wire_form,

@@ -2,7 +2,7 @@
 
 use bellerophon_mlwe::{self as mlwe, KeyId};
 use bellerophon_ring::{
-    Error, Result,
+    Result,
     sample::Seed,
     wire::{Limit, List, Packed},
     wire_form,

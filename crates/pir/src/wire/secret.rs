@@ -1,8 +1,8 @@
 //! Plain forms of what a client stores: its secret, and the positions of the answers to a query.
 
 use bellerophon_mlwe::KeyId;
+use bellerophon_ring::Result;
 use bellerophon_ring::wire::{SecretWire, SecretWords};
-use bellerophon_ring::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use super::kind;
@@ -23,7 +23,6 @@ impl SecretWire for SecretKey {
     const NAME: &'static str = "secret key of exact plaintexts";
     type Params = Params;
     type Form = ExactSecretForm;
-    type Error = Error;
 
     fn to_secret_form(&self, params: &Params) -> Result<ExactSecretForm> {
         params.check(self.params().fingerprint())?;
@@ -52,7 +51,6 @@ impl SecretWire for Client {
     const NAME: &'static str = "client of private look-up";
     type Params = Params;
     type Form = ClientForm;
-    type Error = Error;
 
     fn to_secret_form(&self, params: &Params) -> Result<ClientForm> {
         // The secret checks that it belongs to the parameters.
@@ -81,7 +79,6 @@ impl SecretWire for Pending {
     const NAME: &'static str = "what a client keeps of a query";
     type Params = Params;
     type Form = PendingForm;
-    type Error = Error;
 
     fn to_secret_form(&self, params: &Params) -> Result<PendingForm> {
         params.check(self.fingerprint)?;

@@ -33,10 +33,7 @@ fn sets() -> [Params; 2] {
     [digits(64, 257, 9, 4), special(64, 257, 2)]
 }
 
-fn there_and_back<T: Wire<Error = Error, Params = Params> + PartialEq>(
-    params: &Params,
-    object: &T,
-) -> T {
+fn there_and_back<T: Wire<Params = Params> + PartialEq>(params: &Params, object: &T) -> T {
     let bytes = write(params, object);
     survives::<T>(params, &bytes, 3, &[]);
     let back: T = read(params, &bytes).unwrap().unwrap();
@@ -189,12 +186,12 @@ fn a_look_up_goes_over_the_wire() {
     }
 }
 
-fn written<T: SecretWire<Error = Error, Params = Params>>(params: &Params, secret: &T) -> Vec<u8> {
+fn written<T: SecretWire<Params = Params>>(params: &Params, secret: &T) -> Vec<u8> {
     bincode::serde::encode_to_vec(secret.to_secret_form(params).unwrap(), config()).unwrap()
 }
 
 /// None if there is no form of this type in the bytes.
-fn stored<T: SecretWire<Error = Error, Params = Params>>(
+fn stored<T: SecretWire<Params = Params>>(
     params: &Params,
     bytes: &[u8],
 ) -> Option<Result<T, Error>> {

@@ -5,11 +5,11 @@
 /// expression that writes it. `fn write` has the checks and definitions before these expressions,
 /// and `fn read` the body of [`from_form`](crate::wire::Wire::from_form). The second kind, `for
 /// OBJECT: NUMBER, NAME as FORM;`, is for objects whose form is declared elsewhere; its `fn write`
-/// returns the form. The name `Error` must be in scope: the error of both functions.
+/// returns the form.
 ///
 /// ```
 /// use bellerophon_ring::wire::{Fingerprint, Fingerprinted, Packed, Wire};
-/// use bellerophon_ring::{Error, Modulus, wire_form};
+/// use bellerophon_ring::{Modulus, wire_form};
 /// struct Prime(Modulus);
 /// impl Fingerprinted for Prime {
 ///     fn fingerprint(&self) -> Fingerprint { Fingerprint::NONE }
@@ -28,7 +28,7 @@
 /// let residues = Residues(vec![96, 5]);
 /// let form = residues.to_form(&prime)?;
 /// assert_eq!(Residues::from_form(&prime, form)?.0, [96, 5]);
-/// # Ok::<(), Error>(())
+/// # Ok::<(), bellerophon_ring::Error>(())
 /// ```
 #[macro_export]
 macro_rules! wire_form {
@@ -69,19 +69,18 @@ macro_rules! wire_form {
             const NAME: &'static str = $name;
             type Params = $Params;
             type Form<'a> = $Form;
-            type Error = Error;
 
             fn to_form(
                 &$this,
                 $params: &$Params,
-            ) -> ::std::result::Result<Self::Form<'_>, Error> {
+            ) -> $crate::Result<Self::Form<'_>> {
                 $($write)*
             }
 
             fn from_form(
                 $known: &$Params,
                 $form: Self::Form<'_>,
-            ) -> ::std::result::Result<Self, Error> {
+            ) -> $crate::Result<Self> {
                 $($read)*
             }
         }

@@ -25,18 +25,12 @@ pub trait SecretWire: Sized {
     type Params: Fingerprinted;
     /// The serialized form.
     type Form: Serialize + DeserializeOwned;
-    /// The error of a refused form.
-    type Error;
 
     /// The serialized form of the secret.
-    fn to_secret_form(&self, params: &Self::Params)
-    -> std::result::Result<Self::Form, Self::Error>;
+    fn to_secret_form(&self, params: &Self::Params) -> Result<Self::Form>;
 
     /// Reads the secret and checks it against the parameters.
-    fn from_secret_form(
-        params: &Self::Params,
-        form: Self::Form,
-    ) -> std::result::Result<Self, Self::Error>;
+    fn from_secret_form(params: &Self::Params, form: Self::Form) -> Result<Self>;
 }
 
 /// Secret numbers as little-endian bytes. Overwritten on drop, never printed.

@@ -60,7 +60,7 @@ impl Circuit {
                 let meta = on.metadata(x).meta.assume_noise(*error)?;
                 Ok(on.with_metadata(x.clone(), meta))
             }
-            Self::AssumeRange(lo, hi) => Ok(on.assume_range(x.clone(), Interval::real(*lo, *hi)?)),
+            Self::AssumeRange(lo, hi) => Ok(on.with_range(x.clone(), Interval::real(*lo, *hi)?)),
         }
     }
 

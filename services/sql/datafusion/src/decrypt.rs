@@ -60,7 +60,7 @@ pub fn decrypt(client: &ClientKey, batches: &[RecordBatch], values: Values) -> R
             }
             let (params, bytes) = (client.params(), array.as_binary::<i32>().value(row));
             let x = match are_values(bytes) {
-                true => values::read(params, bytes).and_then(|x| client.decrypt_values(&x)),
+                true => values::read(params, bytes).and_then(|x| client.decrypt_lwe(&x)),
                 false => vector::read(params, bytes).and_then(|x| client.decrypt(&x)),
             };
             let mut x = x.map_err(|error| failed(row, error.to_string()))?;

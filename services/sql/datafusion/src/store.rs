@@ -247,10 +247,7 @@ impl KeyStore {
     }
 
     /// An object of at most so many bytes that belongs to these parameters.
-    pub(crate) fn read<T: Wire>(&self, hash: Hash, params: &T::Params, most: u64) -> Result<T>
-    where
-        bellerophon::Error: From<T::Error>,
-    {
+    pub(crate) fn read<T: Wire>(&self, hash: Hash, params: &T::Params, most: u64) -> Result<T> {
         let path = self.local(hash, T::KIND, T::NAME, most)?;
         let bytes = fs::read(&path).map_err(Error::file(&path))?;
         Ok(format::from_bytes(params, &bytes)?)

@@ -2,6 +2,7 @@
 
 use std::{fs, io::Read, path::PathBuf};
 
+use bellerophon_circuits::CircuitOps;
 use bellerophon_ckks::{Ciphertext, CkksOps, Published, SeededCiphertext};
 use bellerophon_lookup::{Bridge, Engine};
 use bellerophon_mlwe::Security;

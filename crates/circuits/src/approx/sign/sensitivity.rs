@@ -144,7 +144,7 @@ mod tests {
 
     /// Arguments from `from` to the radius in equal distances and in equal ratios.
     fn points(sign: &Sign, from: f64) -> Vec<f64> {
-        let (count, least) = (20_000, from.max(1e-3 * sign.margin()));
+        let (count, least) = (20_000, from.max(1e-3 * sign.threshold()));
         let ratio = sign.radius() / least;
         let share = |i: i32| f64::from(i) / f64::from(count);
         let both =
@@ -166,7 +166,7 @@ mod tests {
         for sign in signs() {
             let at = |kind: Kind, x: f64| sign.sensitivity_at(kind, x);
             for kind in [Kind::Sign, Kind::Step] {
-                let seen = points(&sign, sign.margin());
+                let seen = points(&sign, sign.threshold());
                 let found = seen.into_iter().map(|x| at(kind, x)).fold(none, Sensitivity::max);
                 check("outside the margin", &sign, found, sign.peak(kind));
                 let (peak, mean) = (sign.peak(kind), sign.sensitivity(kind));
