@@ -271,9 +271,9 @@ fn kept<A: CkksOps>(
     (lo, hi): (f64, f64),
 ) -> ckks::Result<A::Ciphertext> {
     for _ in 0..6 {
-        let rest = a.sub(&x, &a.square(&x)?)?;
+        let rest = a.keep_within(&a.sub(&x, &a.square(&x)?)?, lo..=hi)?;
         x = a.keep_within(&a.mul_scalar(&rest, 3.2)?, lo..=hi)?;
-        x = a.rotate_many(&x, &[1])?.remove(0);
+        x = a.keep_within(&a.rotate_many(&x, &[1])?[0], lo..=hi)?;
     }
     Ok(x)
 }

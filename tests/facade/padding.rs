@@ -93,7 +93,7 @@ impl Bench<'_> {
 }
 
 /// Operations that have no case here, and why.
-const OTHERS: [(&str, &str); 20] = [
+const OTHERS: [(&str, &str); 21] = [
     ("composed", "runs a closure"),
     ("fused", "runs an operation"),
     ("single", "runs an operation"),
@@ -101,6 +101,7 @@ const OTHERS: [(&str, &str); 20] = [
     ("new", "makes an evaluator"),
     ("with_auto_bootstrap", "in the loops below"),
     ("map_plan", "computes nothing"),
+    ("map_watched", "a step of the debugger"),
     ("pack_level", "computes nothing"),
     ("tables", "of LWE values, which have no padding"),
     ("publish", "results that leave"),

@@ -44,7 +44,6 @@ const BODY: usize = 52;
 /// use bellerophon::{BudgetFile, prelude::*};
 /// # fn main() -> bellerophon::Result<()> {
 /// # let path = std::env::temp_dir().join(format!("bellerophon-budget-{}", std::process::id()));
-/// // Toy dimensions, which protect nothing.
 /// let client = ClientKey::generate(&Params::preset(Preset::Insecure(Toy::Functions))?)?;
 /// BudgetFile::create(&path, client.id(), 10, 30.0)?; // once: ten results will ever be shared
 /// // In each run; no number is kept elsewhere.

@@ -68,31 +68,11 @@ impl ClientKey {
     }
 
     /// Returns this client with a progress callback for the generation of
-    /// [evaluation keys](Self::evaluation_keys). The callback receives a report at the beginning
-    /// and after every key ([`Stage::Keys`](crate::Stage::Keys)); the blind-rotation key of
-    /// look-ups counts as one key, and so do the keys of a bridge. A callback that returns
-    /// [`ControlFlow::Break`] stops the generation with [`ErrorKind::Cancelled`]: no keys are
-    /// returned, and the client can generate them again. The callback may be that of
-    /// [`Evaluator::with_progress`](crate::Evaluator::with_progress).
-    ///
-    /// ```
-    /// use std::ops::ControlFlow;
-    /// use bellerophon::{Progress, prelude::*};
-    /// # fn main() -> bellerophon::Result<()> {
-    /// let watch = |progress: Progress| {
-    ///     println!("{}: {} of {}", progress.stage.name(), progress.done, progress.total);
-    ///     ControlFlow::Continue(()) // or Break(()), to stop
-    /// };
-    /// // Toy dimensions, insecure.
-    /// let client = ClientKey::generate(&Params::preset(Preset::Insecure(Toy::Functions))?)?;
-    /// let client = client.with_progress(watch);
-    /// let keys = client.evaluation_keys(&Needs::new().map())?;
-    /// let server = Evaluator::new(keys)?.with_progress(watch);
-    /// let x = client.encrypt(&[0.5, -1.5], -2.0..=2.0)?;
-    /// let y = server.map(&x, f64::abs)?;
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// [evaluation keys](Self::evaluation_keys): a report at the beginning and after every key
+    /// ([`Stage::Keys`](crate::Stage::Keys)). The blind-rotation key of look-ups counts as one key,
+    /// and so do the keys of a bridge. [`ControlFlow::Break`] stops the generation with
+    /// [`ErrorKind::Cancelled`]. The callback may be that of
+    /// [`Evaluator::with_progress`](crate::Evaluator::with_progress), which has an example.
     pub fn with_progress(
         mut self,
         callback: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static,
@@ -121,8 +101,7 @@ impl ClientKey {
         self.evaluation_keys_with(needs, &mut system_rng())
     }
 
-    /// As [`evaluation_keys`](Self::evaluation_keys) from a given generator of `rand` 0.10
-    /// ([`bellerophon::rand`](crate::rand)).
+    /// As [`evaluation_keys`](Self::evaluation_keys), from a generator of [`rand`](crate::rand).
     pub fn evaluation_keys_with<R: CryptoRng + ?Sized>(
         &self,
         needs: &Needs,
@@ -152,15 +131,14 @@ impl ClientKey {
     /// Encrypts a vector at the highest level for programs, [`Params::levels`]: reals of a declared
     /// range, or another [`Message`].
     ///
-    /// The ciphertext carries the number of values and the message in the clear, and nothing else
-    /// that depends on the values. Declare a range that everybody may know: that of the measured
-    /// quantity, not of the actual data. A narrow range makes the tables of functions more
+    /// The ciphertext carries the number of values and the [`Message`] in the clear, and nothing
+    /// else that depends on the values. Declare a range that everybody may know: that of the
+    /// measured quantity, not of the actual data. A narrow range makes the tables of functions more
     /// precise; an operation whose result could overflow is refused on the basis of the range.
     ///
     /// ```
     /// use bellerophon::prelude::*;
     /// # fn main() -> bellerophon::Result<()> {
-    /// // Toy dimensions, which protect nothing.
     /// let client = ClientKey::generate(&Params::preset(Preset::Insecure(Toy::Tables))?)?;
     /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().functional())?)?;
     /// let reals = client.encrypt(&[0.5, -1.0], -1.0..=1.0)?;
@@ -181,9 +159,8 @@ impl ClientKey {
         self.encrypt_with(values, message, self.params.levels(), &mut system_rng())
     }
 
-    /// As [`encrypt`](Self::encrypt), at a given level and from a given generator of `rand` 0.10
-    /// ([`bellerophon::rand`](crate::rand)). A lower level makes a smaller ciphertext that allows
-    /// fewer multiplications.
+    /// As [`encrypt`](Self::encrypt), at a level and from a generator of [`rand`](crate::rand). A
+    /// lower level makes a smaller ciphertext that allows fewer multiplications.
     pub fn encrypt_with<M: Message, R: CryptoRng + ?Sized>(
         &self,
         values: &[M::Value],
@@ -208,8 +185,7 @@ impl ClientKey {
         self.encrypt_seeded_with(values, message, self.params.levels(), &mut system_rng())
     }
 
-    /// As [`encrypt_with`](Self::encrypt_with), also from a generator of `rand` 0.10
-    /// ([`bellerophon::rand`](crate::rand)), in the wire form of a fresh vector.
+    /// As [`encrypt_with`](Self::encrypt_with), in the wire form of a fresh vector.
     pub fn encrypt_seeded_with<M: Message, R: CryptoRng + ?Sized>(
         &self,
         values: &[M::Value],
@@ -265,7 +241,6 @@ impl ClientKey {
     /// ```
     /// use bellerophon::{ckks::Complex64, prelude::*};
     /// # fn main() -> bellerophon::Result<()> {
-    /// // Toy dimensions, which protect nothing.
     /// let client = ClientKey::generate(&Params::preset(Preset::Insecure(Toy::Functions))?)?;
     /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().multiply())?)?;
     /// let x = client.encrypt(&[Complex64::new(0.6, -0.8)], Disc(1.0))?;

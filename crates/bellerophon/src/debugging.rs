@@ -12,28 +12,26 @@ impl ClientKey {
     /// exact values, noise, ranges, padding and level of every step, and names the first promise
     /// that is false. For the owner of the key, on test data.
     ///
-    /// It has the operations on slots of the server, on [`Watched`] vectors, which
-    /// [`watch`](Debugger::watch) starts. [`Evaluator::map_watched`] is a step, too; the results of
-    /// all else are checked by [`watch_decrypted`](Debugger::watch_decrypted).
+    /// It has the operations on slots, on [`Watched`] vectors, which [`watch`](Debugger::watch)
+    /// starts, and [`Evaluator::map_watched`]. [`watch_decrypted`](Debugger::watch_decrypted)
+    /// checks all other results.
     ///
     /// ```
     /// use bellerophon::prelude::*;
     /// # fn main() -> bellerophon::Result<()> {
-    /// // Toy dimensions, which protect nothing.
     /// let client = ClientKey::generate(&Params::preset(Preset::Insecure(Toy::Bootstrapping))?)?;
     /// let keys = client.evaluation_keys(&Needs::new().multiply().bootstrap())?;
     /// let server = Evaluator::new(keys)?.with_auto_bootstrap()?;
     /// let values = [0.3, 0.25, 0.5];
     ///
-    /// // A logistic map, whose range is a promise. The server sees nothing wrong.
+    /// // A logistic map, whose range is a promise.
     /// let debugger = client.debugger(&server)?;
     /// let mut x = debugger.watch(client.encrypt(&values, 0.0..=0.5)?, &values)?;
     /// for _ in 0..3 {
     ///     let rest = debugger.sub(&x, &debugger.square(&x)?)?;
     ///     x = debugger.keep_within(&debugger.mul_scalar(&rest, 3.2)?, 0.0..=0.75)?;
     /// }
-    /// let report = debugger.report();
-    /// println!("{report}"); // a table of the steps
+    /// let report = debugger.report(); // prints as a table of the steps
     /// let promise = report.false_promise.expect("0.5 becomes 0.8").to_string();
     /// assert!(promise.contains("keep_within: the value at position 2 of 3 is outside [0, 0.75]"));
     /// # Ok(())
@@ -57,9 +55,11 @@ impl Evaluator {
         let range = x.ciphertext().range();
         let inside = |v: f64| v.clamp(range.lo(), range.hi());
         let values: Vec<f64> = x.exact().iter().map(|z| request.value(inside(z.re))).collect();
-        debugger.perform("map", &values, |arithmetic| {
-            let server = Self { arithmetic: arithmetic.clone(), ..self.clone() };
-            server.map_with(x.ciphertext(), request)
+        operation("map_watched", || {
+            debugger.perform("map", &values, |arithmetic| {
+                let server = Self { arithmetic: arithmetic.clone(), ..self.clone() };
+                server.map_with(x.ciphertext(), request)
+            })
         })
     }
 }

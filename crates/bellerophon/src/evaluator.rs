@@ -58,7 +58,8 @@ impl LookupServer for Evaluator {
 }
 
 impl Evaluator {
-    /// Creates an evaluator with the keys of a client.
+    /// Creates an evaluator with the keys of a client. Keys were checked when they were made or
+    /// read, so this does not fail for them; an operation without its key does.
     ///
     /// With bootstrapping keys, it encodes the matrices of the bootstrap and allocates its memory
     /// here. That memory belongs to the parameters: clones of one [`Params`](crate::Params) share

@@ -12,14 +12,13 @@ use bellerophon_ring::{Result, error::operation};
 use crate::evaluator::Evaluator;
 
 impl Evaluator {
-    /// Extracts the values of a vector as LWE values in the ring of the tables. Their encoding
-    /// leaves a whole table to the domain ([`Headroom::TABLE`]). Any number of tables can follow
-    /// ([`tables`](Self::tables)).
+    /// Extracts the values of a vector as LWE values in the ring of the tables, with an encoding
+    /// that leaves a whole table to the domain ([`Headroom::TABLE`]), for any number of
+    /// [tables](Self::tables). Takes [`LutParams::levels`](crate::LutParams::levels) levels.
     ///
-    /// Takes [`LutParams::levels`](crate::LutParams::levels) levels of the operand, and the ring
-    /// bridge. LWE values keep the noise of the slots; they are for the server, not for decryption
-    /// by others. Noise that can move values out of their range counts as noise of the phase; the
-    /// rest counts as index error of earlier tables ([`LweVec`]).
+    /// LWE values keep the noise of the slots: they are for the server. Noise that can move values
+    /// out of their range counts as noise of the phase; the rest counts as index error of earlier
+    /// tables ([`LweVec`]).
     ///
     /// # Errors
     /// [`ErrorKind::Domain`] for a domain that no table takes, or that does not contain the carried
@@ -63,18 +62,17 @@ impl Evaluator {
         operation("tables", || self.lookup()?.tables())
     }
 
-    /// Packs LWE values into the slots of a vector, in order, at [`Evaluator::pack_level`].
+    /// Packs LWE values into the slots of a vector, in order, at [`Evaluator::pack_level`]. Padding
+    /// is zero.
     ///
-    /// A polynomial inverts the sine of the reduction. Its error, below `2^-13` of the width that
-    /// the values reach, adds to their own. It takes three levels more than the return of
-    /// [`map`](Self::map), whose tables hold the arcsine.
+    /// A polynomial inverts the sine of the reduction. Its error is below `2^-13` of the width that
+    /// the values reach. It takes three levels more than the return of [`map`](Self::map), whose
+    /// tables hold the arcsine.
     ///
     /// The range of the result is that of the values, widened if noise may move them out of it by
     /// more than two fifths of half its width. The noise of the result combines that of the values
     /// ([`LweMeta::noise`](lwe::LweMeta::noise)), their index errors
-    /// ([`LweMeta::index`](lwe::LweMeta::index)), with bounds that become its
-    /// [`bound`](crate::ckks::noise::Noise::bound), and the error of the polynomial. Padding is
-    /// zero.
+    /// ([`LweMeta::index`](lwe::LweMeta::index)) and the error of the polynomial.
     pub fn pack(&self, values: &LweVec) -> Result<Ciphertext> {
         operation("pack", || {
             let packed = |layout: Layout| self.pack_in(values, &layout, self.pack_level()?);

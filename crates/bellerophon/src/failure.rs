@@ -10,21 +10,17 @@ use crate::evaluator::Evaluator;
 impl Evaluator {
     /// A bound on the probability that any operation of this evaluator so far has failed and
     /// returned garbage: the sum over its look-ups and bootstraps, including those on LWE values
-    /// ([`tables`](Self::tables)) and automatic bootstraps. Arithmetic never fails like that.
+    /// ([`tables`](Self::tables)), automatic and cancelled ones. Arithmetic never fails like that.
     ///
     /// A value of a look-up counts with half of the probability
     /// [`LutSpec::log2_failure`](bellerophon_lookup::LutSpec::log2_failure) for every blind
-    /// rotation and with half for its packing. A bootstrapped vector counts with
-    /// [`BootstrapSpec::log2_failure`].
-    ///
-    /// Cancelled operations count, too. Clones of an evaluator share one sum;
-    /// [`reset_failures`](Self::reset_failures) starts a new one.
+    /// rotation and with half for its packing, a bootstrapped vector with
+    /// [`BootstrapSpec::log2_failure`]. Clones of an evaluator share one sum.
     /// [`Params::program_failure`](crate::Params::program_failure) computes the bound in advance.
     ///
     /// ```
     /// use bellerophon::prelude::*;
     /// # fn main() -> bellerophon::Result<()> {
-    /// // Toy dimensions, which protect nothing.
     /// let params = Params::preset(Preset::Insecure(Toy::Functions))?;
     /// let client = ClientKey::generate(&params)?;
     /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().map())?)?;

@@ -53,7 +53,6 @@ impl Evaluator {
     /// ```
     /// use bellerophon::{format, prelude::*};
     /// # fn main() -> bellerophon::Result<()> {
-    /// // Toy dimensions, which protect nothing.
     /// let params = Params::preset(Preset::Insecure(Toy::Tables))?;
     /// let client = ClientKey::generate(&params)?;
     /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().functional())?)?;

@@ -31,7 +31,6 @@ impl Params {
     /// ```
     /// use bellerophon::{Engine, circuits::approx::Known, prelude::*};
     /// # fn main() -> bellerophon::Result<()> {
-    /// // Toy dimensions, which protect nothing.
     /// let params = Params::preset(Preset::Insecure(Toy::Functions))?;
     /// let sigmoid = MapRequest::of(Known::Sigmoid).over(-8.0..=8.0);
     /// let request = sigmoid.error(Accuracy::bits(10.0)).count(64);
@@ -90,7 +89,6 @@ impl Evaluator {
     /// ```
     /// use bellerophon::prelude::*;
     /// # fn main() -> bellerophon::Result<()> {
-    /// // Toy dimensions, insecure.
     /// let client = ClientKey::generate(&Params::preset(Preset::Insecure(Toy::Functions))?)?;
     /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().multiply().map())?)?;
     /// let x = client.encrypt(&[0.5, -1.5, 2.0], -2.0..=2.0)?;
@@ -103,7 +101,8 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`ErrorKind::Domain`] where the carried range is too wide or too narrow:
-    /// [`assume_range`](Self::assume_range) or a multiplication by a constant changes it.
+    /// [`assume_range`](ckks::ComposedOps::assume_range) or a multiplication by a constant changes
+    /// it.
     pub fn map(&self, x: &Ciphertext, f: impl Fn(f64) -> f64) -> Result<Ciphertext> {
         self.map_with(x, &MapRequest::new(f))
     }
@@ -113,7 +112,6 @@ impl Evaluator {
     /// ```
     /// use bellerophon::{Engine, prelude::*};
     /// # fn main() -> bellerophon::Result<()> {
-    /// // Toy dimensions, which protect nothing.
     /// let client = ClientKey::generate(&Params::preset(Preset::Insecure(Toy::Functions))?)?;
     /// let needs = Needs::new().map_with([Engine::Corrected, Engine::Poly]);
     /// let server = Evaluator::new(client.evaluation_keys(&needs)?)?;
@@ -163,7 +161,6 @@ impl Evaluator {
     /// ```
     /// use bellerophon::{Engine, prelude::*};
     /// # fn main() -> bellerophon::Result<()> {
-    /// // Toy dimensions, which protect nothing.
     /// let client = ClientKey::generate(&Params::preset(Preset::Insecure(Toy::Functions))?)?;
     /// let needs = Needs::new().map_with([Engine::Corrected]);
     /// let server = Evaluator::new(client.evaluation_keys(&needs)?)?;
@@ -198,7 +195,6 @@ impl Evaluator {
     /// ```
     /// use bellerophon::{DecryptionBudget, ckks::{Interval, simulator::Simulator}, prelude::*};
     /// # fn main() -> bellerophon::Result<()> {
-    /// // Toy dimensions, which protect nothing.
     /// let client = ClientKey::generate(&Params::preset(Preset::Insecure(Toy::Functions))?)?;
     /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().map())?)?;
     /// let x = client.encrypt(&[0.5, -1.25], -2.0..=2.0)?;
@@ -228,9 +224,8 @@ impl Evaluator {
         self.map_flooded_with(x, request, budget, &mut system_rng())
     }
 
-    /// As [`map_flooded`](Self::map_flooded), from a given generator of `rand` 0.10
-    /// ([`bellerophon::rand`](crate::rand)). The generator must be secret and serve no other
-    /// vector.
+    /// As [`map_flooded`](Self::map_flooded), from a generator of [`rand`](crate::rand) that is
+    /// secret and serves no other vector.
     pub fn map_flooded_with<R: CryptoRng + ?Sized>(
         &self,
         x: &Ciphertext,

@@ -38,7 +38,6 @@ const CONTEXT: &str = "bellerophon 2026-11-27 secret of a client: ";
 /// ```
 /// use bellerophon::{MasterSeed, prelude::*};
 /// # fn main() -> bellerophon::Result<()> {
-/// // Toy dimensions, which protect nothing.
 /// let params = Params::preset(Preset::Insecure(Toy::Functions))?;
 /// let seed = MasterSeed::generate();
 /// let client = ClientKey::from_seed(&params, &seed)?;

@@ -142,7 +142,7 @@ impl Message for Paired {
 }
 
 /// Integers below a modulus, up to twice as many as there are slots, for exact tables
-/// ([`Evaluator::integers`](crate::Evaluator::integers)).
+/// ([`CircuitOps::integers`](crate::circuits::CircuitOps::integers)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Modulo(pub usize);
 

@@ -82,7 +82,6 @@ impl Needs {
     /// ```
     /// use bellerophon::{Engine, prelude::*};
     /// # fn main() -> bellerophon::Result<()> {
-    /// // Toy dimensions, which protect nothing.
     /// let params = Params::preset(Preset::Insecure(Toy::Functions))?;
     /// let client = ClientKey::generate(&params)?;
     /// let needs = Needs::new().map_with([Engine::Ntru]);
@@ -174,7 +173,6 @@ impl Needs {
     /// ```
     /// use bellerophon::prelude::*;
     /// # fn main() -> bellerophon::Result<()> {
-    /// // Toy dimensions, which protect nothing.
     /// let client = ClientKey::generate(&Params::preset(Preset::Insecure(Toy::Functions))?)?;
     /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().sums(100))?)?;
     /// let x = client.encrypt(&[0.5, 1.0, 2.0], 0.0..=2.0)?;
@@ -196,7 +194,6 @@ impl Needs {
     /// ```
     /// use bellerophon::{circuits::statistics::Table, prelude::*};
     /// # fn main() -> bellerophon::Result<()> {
-    /// // Toy dimensions, which protect nothing.
     /// let client = ClientKey::generate(&Params::preset(Preset::Insecure(Toy::Functions))?)?;
     /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().statistics(100, 1))?)?;
     /// let x = client.encrypt(&[0.5, 1.0, 3.0], 0.0..=4.0)?;
@@ -214,19 +211,6 @@ impl Needs {
     /// Rotations by every step at a temporary module rank ([`KeyLevels::rotate_hoisted`]): about
     /// `2 log2(slots)` keys in all. A rotation takes as long as several rotations with keys of
     /// their own. Only for parameters whose security admits a larger rank.
-    ///
-    /// ```
-    /// use bellerophon::prelude::*;
-    /// # fn main() -> bellerophon::Result<()> {
-    /// // Toy dimensions, which protect nothing.
-    /// let client = ClientKey::generate(&Params::preset(Preset::Insecure(Toy::Functions))?)?;
-    /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().rotate_any())?)?;
-    /// let x = client.encrypt(&[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], 0.0..=8.0)?;
-    /// let y = client.decrypt(&server.rotate(&x, 5)?)?;
-    /// assert!((y[0] - 5.0).abs() < 1e-3 && (y[3] - 0.0).abs() < 1e-3);
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn rotate_any(self) -> Self {
         Self { rotate_any: true, ..self.allow_temporary_ranks() }
     }
@@ -263,39 +247,17 @@ impl Needs {
         self
     }
 
-    /// The keys that a simulation of the program used, each up to the level at which it is used and
-    /// no higher. The simulator runs the program on plain vectors.
-    ///
-    /// ```
-    /// use bellerophon::ckks::{self, CkksOps, Interval, simulator::Simulator};
-    /// use bellerophon::prelude::*;
-    ///
-    /// fn program<A: CkksOps>(a: &A, x: &A::Ciphertext) -> ckks::Result<A::Ciphertext> {
-    ///     a.add(&a.square(x)?, &a.rotate(x, 1)?)
-    /// }
-    ///
-    /// # fn main() -> bellerophon::Result<()> {
-    /// // Toy dimensions, which protect nothing.
-    /// let params = Params::preset(Preset::Insecure(Toy::Functions))?;
-    /// let simulator = Simulator::new(params.ckks());
-    /// let unit = Interval::real(-1.0, 1.0)?;
-    /// program(&simulator, &simulator.encrypt(&[0.5, 1.0], unit, params.levels())?)?;
-    /// let needs = Needs::new().keys(&simulator.report().keys);
-    ///
-    /// let client = ClientKey::generate(&params)?;
-    /// let server = Evaluator::new(client.evaluation_keys(&needs)?)?;
-    /// let y = program(&server, &client.encrypt(&[0.5, 1.0], -1.0..=1.0)?)?;
-    /// assert!((client.decrypt(&y)?[0] - 1.25).abs() < 1e-3);
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// The keys that a simulation of the program used
+    /// ([`Report::keys`](bellerophon_ckks::simulator::Report::keys)), or that a circuit lists, each
+    /// up to the level at which it is used.
     pub fn keys(mut self, keys: &KeyLevels) -> Self {
         self.keys = self.keys.and(keys);
         self
     }
 
     /// Everything that a simulation of the program used: [`keys`](Self::keys), and those of
-    /// [`bootstrap`](Self::bootstrap) and [`functional`](Self::functional).
+    /// [`bootstrap`](Self::bootstrap) and [`functional`](Self::functional). The simulator runs the
+    /// program on plain vectors.
     ///
     /// ```
     /// use bellerophon::ckks::{self, CkksOps, Interval, simulator::Simulator};
@@ -306,7 +268,6 @@ impl Needs {
     /// }
     ///
     /// # fn main() -> bellerophon::Result<()> {
-    /// // Toy dimensions, which protect nothing.
     /// let params = Params::preset(Preset::Insecure(Toy::Bootstrapping))?;
     /// let simulator = Simulator::new(params.ckks())
     ///     .with_bootstrapping(params.bootstrapper()?.clone())?

@@ -40,8 +40,8 @@ impl ClientKey {
         self.decrypt_flooded_with(ciphertext, bound, budget, &mut system_rng())
     }
 
-    /// As [`decrypt_flooded`](Self::decrypt_flooded), from a given generator of `rand` 0.10
-    /// ([`bellerophon::rand`](crate::rand)). The generator must be unknown to those with whom
+    /// As [`decrypt_flooded`](Self::decrypt_flooded), from a generator of
+    /// [`rand`](crate::rand). It must be unknown to those with whom
     /// the result is shared, and serve no other result: the difference of two results under the
     /// same noise has no noise, and reveals the key.
     pub fn decrypt_flooded_with<R: CryptoRng + ?Sized>(
@@ -71,9 +71,8 @@ impl Evaluator {
         self.extract_flooded_with(x, domain, headroom, bound, budget, &mut system_rng())
     }
 
-    /// As [`extract_flooded`](Self::extract_flooded), from a given generator of `rand` 0.10
-    /// ([`bellerophon::rand`](crate::rand)). The generator must be secret and serve no other
-    /// vector.
+    /// As [`extract_flooded`](Self::extract_flooded), from a generator of [`rand`](crate::rand)
+    /// that is secret and serves no other vector.
     pub fn extract_flooded_with<R: CryptoRng + ?Sized>(
         &self,
         x: &Ciphertext,

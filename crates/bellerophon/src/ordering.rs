@@ -17,7 +17,6 @@ impl Evaluator {
     /// ```
     /// use bellerophon::{lwe::Order, prelude::*};
     /// # fn main() -> bellerophon::Result<()> {
-    /// // Toy dimensions, which protect nothing.
     /// let client = ClientKey::generate(&Params::preset(Preset::Insecure(Toy::Functions))?)?;
     /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().map())?)?;
     /// let within = server.within(-1.0..=1.0);

@@ -46,6 +46,9 @@ struct Bootstraps {
 
 impl Params {
     /// The parameter set of a preset.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] for tables of more than 16 bits, and no other.
     pub fn preset(preset: Preset) -> Result<Self> {
         Self::new(preset.spec()?)
     }
@@ -151,11 +154,9 @@ impl Params {
     /// capacity of the lowest level ([`ckks::Params::capacity`] of one limb, about 1 for the
     /// presets with look-ups). With bootstrapping, this is the number that a bootstrapped
     /// ciphertext allows: the levels above are reserved for the bootstrap. With functional
-    /// bootstrapping alone, it is that of the result of the deepest series; beside bootstrapping,
-    /// results of functions return lower
-    /// ([`least_output_level`](FunctionalBootstrapper::least_output_level)). The levels below its
-    /// [input level](bellerophon_circuits::fbt::FunctionalBootstrapper::input_level) have primes
-    /// for SlotsToCoeffs alone, too small for products of values near 1.
+    /// bootstrapping alone, it is that of the result of the deepest series; the levels below its
+    /// [input level](FunctionalBootstrapper::input_level) have primes too small for products of
+    /// values near 1.
     pub fn levels(&self) -> usize {
         self.0.bootstraps.levels(&self.0.slots)
     }

@@ -33,24 +33,19 @@ pub enum Preset {
     Bootstrapping,
     /// Everything from one key set, 128-bit security, 2^15 slots: arithmetic, functions by look-up,
     /// look-ups of single values ([`Evaluator::tables`](crate::Evaluator::tables)), bootstrapping
-    /// of values in [-1, 1], and functional bootstrapping of whole vectors. A program can use all
-    /// of them in turns without end.
+    /// of values in [-1, 1], and functional bootstrapping of whole vectors
+    /// ([`Needs::functional`](crate::Needs::functional), which adds no keys to those of the
+    /// bootstrap). A program can use all of them in turns without end.
     ///
-    /// Eleven levels lie between two bootstraps, and as many between two look-ups. The slots are
-    /// those of [`Bootstrapping`](Self::Bootstrapping), the tables those of
-    /// [`Functions`](Self::Functions) with the same accuracy. Functional bootstrapping
-    /// ([`Needs::functional`](crate::Needs::functional)) uses the levels of the bootstrap: ten of
-    /// EvalMod for the exponential, one more and seven of the program for the series. It takes
-    /// operands from level 2 on and adds no keys: its sparse secret, its rotations and its first
-    /// matrix are those of the bootstrap. A smooth function of degree up to 31 returns with 7
-    /// levels above that, one of degree up to 63 with 6; an exact table of 256 entries with 4, of
-    /// 16 entries with 8. Tables of up to 256 entries follow each other without end at a failure
-    /// probability of 2^-128 for a vector; larger ones take [`Tables`](Self::Tables).
+    /// Eleven levels lie between two bootstraps, and as many between two look-ups. Tables of
+    /// [`Functions`](Self::Functions) have the same accuracy. A smooth function of degree up to 31
+    /// takes operands from level 2 on and returns with 7 levels above that, one of degree up to 63
+    /// with 6; an exact table of 256 entries with 4, of 16 entries with 8. Larger tables take
+    /// [`Tables`](Self::Tables).
     Full,
     /// Exact tables of up to 2^bits entries on up to 65536 integers per vector, 128-bit security:
-    /// the smallest of five sets, for 1, 4, 8, 12 and 16 bits. They have 4, 3, 3, 3 and 1 levels
-    /// between two tables. The secret has weight 1024 and the one under the lowest modulus weight
-    /// 32; a table fails on a vector with a probability below 2^-128.
+    /// the smallest of five sets, for 1, 4, 8, 12 and 16 bits, with 4, 3, 3, 3 and 1 levels between
+    /// two tables. A table fails on a vector with a probability below 2^-128.
     ///
     /// Tables of up to 8 bits follow each other without end, except for tables that differ from a
     /// constant in a single entry: at 8 bits, up to 15 of those. Results of 12 and 16 bits are not

@@ -20,7 +20,6 @@ use crate::params::Params;
 /// use bellerophon::{format, prelude::*};
 ///
 /// # fn main() -> bellerophon::Result<()> {
-/// // Toy dimensions, which protect nothing.
 /// let params = Params::preset(Preset::Insecure(Toy::Functions))?;
 /// let owner = ClientKey::generate(&params)?;
 /// let public = owner.public_key()?.to_bytes()?;
@@ -54,8 +53,7 @@ impl ClientKey {
         self.public_key_with(&mut system_rng())
     }
 
-    /// As [`public_key`](Self::public_key) from a given generator of `rand` 0.10
-    /// ([`bellerophon::rand`](crate::rand)).
+    /// As [`public_key`](Self::public_key), from a generator of [`rand`](crate::rand).
     pub fn public_key_with<R: CryptoRng + ?Sized>(&self, rng: &mut R) -> Result<PublicKey> {
         let inner = mlwe::PublicKey::generate(&self.slots, rng);
         Ok(PublicKey::of(self.params(), inner))
@@ -85,19 +83,6 @@ impl PublicKey {
     ///
     /// Declare a range that everybody may know, and that is the same for all providers: that of the
     /// measured quantity, not of the actual data.
-    ///
-    /// ```
-    /// use bellerophon::prelude::*;
-    /// # fn main() -> bellerophon::Result<()> {
-    /// // Toy dimensions, which protect nothing.
-    /// let owner = ClientKey::generate(&Params::preset(Preset::Insecure(Toy::Tables))?)?;
-    /// let server = Evaluator::new(owner.evaluation_keys(&Needs::new().functional())?)?;
-    /// let x = owner.public_key()?.encrypt(&[3, 250, 7], Modulo(256))?;
-    /// let y = server.integers().table(&x, |k| k * k % 256)?;
-    /// assert_eq!(owner.decrypt_integers(&y)?, [9, 36, 49]);
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn encrypt<M: ProvidedMessage>(
         &self,
         values: &[M::Value],
@@ -106,8 +91,7 @@ impl PublicKey {
         self.encrypt_with(values, message, self.params.levels(), &mut system_rng())
     }
 
-    /// As [`encrypt`](Self::encrypt), at a given level and from a given generator of `rand` 0.10
-    /// ([`bellerophon::rand`](crate::rand)).
+    /// As [`encrypt`](Self::encrypt), at a level and from a generator of [`rand`](crate::rand).
     pub fn encrypt_with<M: ProvidedMessage, R: CryptoRng + ?Sized>(
         &self,
         values: &[M::Value],

@@ -23,9 +23,10 @@ use crate::polynomial::{Monomial, Polynomial};
 ///
 /// # Errors
 /// Those of [`CkksOps`]; [`ErrorKind::Domain`] where the carried range of the values leaves the
-/// domain of a polynomial or a function: prepare it over a wider one, or state a tighter range
-/// ([`assume_range`](ComposedOps::assume_range)). [`ErrorKind::Length`] when the range of the padding
-/// is neither in the domain nor narrow enough to be moved there, and no level is left to clear it.
+/// domain of a polynomial or a function: prepare it over a wider one, or promise a tighter range
+/// ([`assume_range`](ComposedOps::assume_range)). [`ErrorKind::Length`] when the range of the
+/// padding is neither in the domain nor narrow enough to be moved there, and no level is left to
+/// clear it.
 pub trait CircuitOps: CkksOps {
     /// `M x`. Takes one level from the transform's own.
     ///
@@ -121,8 +122,8 @@ pub trait CircuitOps: CkksOps {
     ///
     /// The carried range of the values and the [excess](Metadata::excess) together must not wrap.
     /// The error against the exact program ([`Metadata::noise`](Metadata::noise)) may have
-    /// any size: a loop that states its range in every step
-    /// ([`assume_range`](ComposedOps::assume_range)) can bootstrap without end. Padding becomes zero.
+    /// any size: a loop that promises its range in every step
+    /// ([`keep_within`](ComposedOps::keep_within)) can bootstrap without end. Padding becomes zero.
     ///
     /// # Errors
     /// [`ErrorKind::MissingKey`] for an evaluator without

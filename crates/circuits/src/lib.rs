@@ -20,7 +20,8 @@
 //! | [`rank_bootstrap`] | bootstrapping of rank `r` through RLWE |
 //! | [`fbt`] | functional bootstrapping: tables and real functions as power series of `exp(2 pi i t)` |
 //! | [`param_search`] | a parameter set from a program's slots, depth and precision, with the reasons |
-//! | [`matrix`], [`statistics`], [`learning`], [`ordering`] | applications |
+//! | [`matrix`], [`learning`] | products with plain and encrypted matrices; logistic regression |
+//! | [`statistics`], [`ordering`] | moments of columns; sorting, largest values, quantiles, histograms |
 //! | [`wire`] | byte forms of prepared bootstraps, their keys, and vectors of integers |
 #![forbid(unsafe_code)]
 

@@ -42,8 +42,8 @@ pub trait ComposedOps: CkksOps {
     /// [`KeyLevels::inner_sum`](crate::KeyLevels::inner_sum), or of steps that compose them.
     ///
     /// If `count * stride` is the number of slots, every slot holds the sum of its residue class
-    /// modulo `stride`. Otherwise the windows of the last slots wrap around to the first ones: clear
-    /// those results ([`mask`](Self::mask)), or leave as much padding.
+    /// modulo `stride`. Otherwise the windows of the last slots wrap around to the first ones:
+    /// [`mask`](Self::mask) clears those results, and enough padding prevents them.
     fn inner_sum(
         &self,
         x: &Self::Ciphertext,

@@ -48,6 +48,9 @@ use unary::{MatchScale, Unary};
 /// are equal everywhere. Sums over slots and masks are composed
 /// of these operations: [`ComposedOps`](crate::ComposedOps).
 ///
+/// Operations that change metadata alone (`with_len`, `broadcast`, `assume_noise`, ..) take the
+/// vector by value, all others by reference.
+///
 /// # Errors
 /// Every operation refuses vectors of other parameters ([`ErrorKind::ParamsMismatch`]) or of
 /// another key ([`ErrorKind::KeyMismatch`]), two vectors of unequal numbers of values
@@ -272,14 +275,15 @@ pub trait CkksOps: Vectors {
         self.single(&DotValues { values }, x)
     }
 
-    /// Overrides the range of the values with one that the caller can prove and interval arithmetic
-    /// cannot, error included, unchecked: [`ComposedOps::assume_range`](crate::ComposedOps) is for
-    /// programs. Padding, the slots after the values, keeps its range, and rotations make it values:
+    /// Overrides the range of the values, error included, with one that the caller can prove and
+    /// interval arithmetic cannot. Nothing is checked; programs call
+    /// [`assume_range`](crate::ComposedOps::assume_range). Padding, the slots after the values,
+    /// keeps its range, and rotations make it values:
     /// [`assume_range_with_padding`](Self::assume_range_with_padding) covers it as well.
     ///
-    /// Afterwards [`excess`](crate::Metadata::excess) is zero for vectors without padding. The error
-    /// of padding stays in the excess, or in the range of padding once it is above `2^-14` of the
-    /// width of the range.
+    /// Afterwards [`excess`](crate::Metadata::excess) is zero for vectors without padding. The
+    /// error of padding stays in the excess, or in the range of padding once it is above `2^-14` of
+    /// the width of the range.
     fn with_range(&self, x: Self::Ciphertext, range: Interval) -> Self::Ciphertext {
         let meta = self.metadata(&x).meta.assume_range(range);
         self.stated(Statement::Range, x, meta)
@@ -301,8 +305,10 @@ pub trait CkksOps: Vectors {
         self.stated(Statement::Real, x, meta)
     }
 
-    /// States the standard deviation of a slot's error, where the caller knows more than worst-case
-    /// derivatives tell: see [`Ciphertext::assume_noise`].
+    /// Promises the standard deviation of a slot's error, where the caller knows more than the
+    /// prediction, which adds up all steps: see [`Ciphertext::assume_noise`]. A promise in every
+    /// step of a loop that contracts keeps what decides by predicted noise working: look-ups to an
+    /// accuracy, comparisons, publishing.
     fn assume_noise(&self, x: Self::Ciphertext, deviation: f64) -> Result<Self::Ciphertext> {
         let meta = self.metadata(&x).meta.assume_noise(deviation)?;
         Ok(self.stated(Statement::Noise, x, meta))

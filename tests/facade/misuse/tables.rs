@@ -21,7 +21,7 @@ pub fn refused_tables(record: &mut Record) {
 }
 
 fn maps(record: &mut Record, world: &World) {
-    let World { server, bare, x, spent, foreign, .. } = world;
+    let World { client, server, bare, x, spent, foreign, .. } = world;
     let request = || MapRequest::new(f64::abs);
     for (why, on, x) in
         [("another key", server, foreign), ("no keys", bare, x), ("no levels", server, spent)]
@@ -81,6 +81,13 @@ fn maps(record: &mut Record, world: &World) {
     );
     let complex = &server.mul_i(x).unwrap();
     refused!(record, "complex values", Evaluator::map(server, complex, f64::abs));
+    let debugger = &client.debugger(server).unwrap();
+    let watched = &debugger.watch_decrypted(complex.clone()).unwrap();
+    refused!(
+        record,
+        "complex values",
+        Evaluator::map_watched(server, debugger, watched, &request())
+    );
     refused!(record, "complex values", Evaluator::map_plan(server, complex, &request()));
     let two = MapRequest::many(&[&f64::sin, &f64::cos]);
     refused!(record, "two functions", Evaluator::map_with(server, x, &two));

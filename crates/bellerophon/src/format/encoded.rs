@@ -28,7 +28,6 @@ use super::{Context, from_bytes, hex, to_bytes};
 /// }
 ///
 /// # fn main() -> bellerophon::Result<()> {
-/// // Toy dimensions, which protect nothing.
 /// let params = Params::preset(Preset::Insecure(Toy::Functions))?;
 /// let client = ClientKey::generate(&params)?;
 /// let salaries = client.encrypt(&[41.0, 52.5], 0.0..=100.0)?;

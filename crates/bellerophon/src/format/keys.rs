@@ -373,27 +373,7 @@ impl<'r, R: Read> Receiver<'r, R> {
                         return Err(disorder("a hoisted rotation without its rank-reduction key"));
                     }
                 },
-                Part::Bootstrap => {
-                    let bootstrapper = params.bootstrapper()?;
-                    let most = bootstrapper.own_key_sizes().transit;
-                    keys.bootstrap = Some(self.object(bootstrapper.raising(), most)?);
-                }
-                Part::Functional if keys.bootstrap.is_some() && params.bootstraps_share_keys() => {
-                    keys.functional = keys.bootstrap.clone();
-                }
-                Part::Functional => {
-                    let functional = params.functional()?;
-                    let most = functional.own_key_sizes().transit;
-                    keys.functional = Some(self.object(functional.raising(), most)?);
-                }
-                Part::Tables(fingerprint, count) => {
-                    let tables = self.table_keys(params, fingerprint, count, KeyId(list.key))?;
-                    keys.lookups.tables = Some(tables.into());
-                }
-                Part::RingBridge => keys.lookups.ring = Some(self.ring_bridge(params)?.into()),
-                Part::LinearBridge => {
-                    keys.lookups.linear = Some(self.linear_bridge(params)?.into());
-                }
+                part => self.circuit_keys(params, part, &mut keys)?,
             }
         }
         // Step 2: hoisted rotations, of which all keys are there now.
@@ -406,18 +386,39 @@ impl<'r, R: Read> Receiver<'r, R> {
         Ok((keys.of_one_client()?, name))
     }
 
-    /// The keys of the tables, whose engine follows from the fingerprint of their parameters.
-    fn table_keys(
+    /// Reads the keys of a bootstrap, of the tables or of a bridge.
+    fn circuit_keys(
         &mut self,
         params: &Params,
-        fingerprint: Fingerprint,
-        count: u32,
-        key: KeyId,
-    ) -> Result<TableKeys> {
-        let lattice = params.lookups()?.with_fingerprint(fingerprint);
-        let lattice = lattice.ok_or_else(|| disorder("the tables have other parameters"))?;
-        let lookup = self.tables(params, lattice, count, key)?;
-        Ok(TableKeys { lwe_params: lattice.clone(), lookup })
+        part: Part,
+        keys: &mut EvaluationKeys,
+    ) -> Result<()> {
+        match part {
+            Part::Bootstrap => {
+                let bootstrapper = params.bootstrapper()?;
+                let most = bootstrapper.own_key_sizes().transit;
+                keys.bootstrap = Some(self.object(bootstrapper.raising(), most)?);
+            }
+            Part::Functional if keys.bootstrap.is_some() && params.bootstraps_share_keys() => {
+                keys.functional = keys.bootstrap.clone();
+            }
+            Part::Functional => {
+                let functional = params.functional()?;
+                let most = functional.own_key_sizes().transit;
+                keys.functional = Some(self.object(functional.raising(), most)?);
+            }
+            Part::Tables(fingerprint, count) => {
+                let tables = self.tables(params, fingerprint, count, keys.id())?;
+                keys.lookups.tables = Some(tables.into());
+            }
+            Part::RingBridge => keys.lookups.ring = Some(self.ring_bridge(params)?.into()),
+            Part::LinearBridge => {
+                keys.lookups.linear = Some(self.linear_bridge(params)?.into());
+            }
+            // The caller reads the keys of the slots.
+            Part::Relinearization | Part::Galois(..) | Part::Hoisted | Part::HoistedGalois(_) => {}
+        }
+        Ok(())
     }
 
     fn ring_bridge(&mut self, params: &Params) -> Result<RingBridgeKeys> {
@@ -466,13 +467,16 @@ impl<'r, R: Read> Receiver<'r, R> {
         Ok(key)
     }
 
+    /// The keys of the tables, whose engine follows from the fingerprint of their parameters.
     fn tables(
         &mut self,
         params: &Params,
-        lattice: &lwe::Params,
+        fingerprint: Fingerprint,
         count: u32,
         key: KeyId,
-    ) -> Result<LookupKeys> {
+    ) -> Result<TableKeys> {
+        let lattice = params.lookups()?.with_fingerprint(fingerprint);
+        let lattice = lattice.ok_or_else(|| disorder("the tables have other parameters"))?;
         // Step 1: the LWE dimension determines the number of parts.
         if count as usize != lattice.spec().dimension.div_ceil(COORDINATES) {
             return Err(disorder("the blind-rotation key has the wrong number of parts"));
@@ -497,7 +501,8 @@ impl<'r, R: Read> Receiver<'r, R> {
         if switch.source_dimension() != lattice.spec().ring_degree {
             return Err(disorder("the key switch of the tables has another ring"));
         }
-        Ok(LookupKeys { rotation, switch: switch.expand(lattice)?, key })
+        let lookup = LookupKeys { rotation, switch: switch.expand(lattice)?, key };
+        Ok(TableKeys { lwe_params: lattice.clone(), lookup })
     }
 
     fn finish(self) -> Result<ContentHash> {

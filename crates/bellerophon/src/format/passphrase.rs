@@ -158,7 +158,6 @@ impl ClientKey {
     /// ```
     /// use bellerophon::prelude::*;
     /// # fn main() -> bellerophon::Result<()> {
-    /// // Toy dimensions, which protect nothing.
     /// let params = Params::preset(Preset::Insecure(Toy::Functions))?;
     /// let client = ClientKey::generate(&params)?;
     /// let passphrase = "correct horse battery staple";

@@ -239,7 +239,7 @@ impl Sign {
         self.radius
     }
 
-    /// The least `|x|` for which the error holds: the margin, a part of the radius, times the radius.
+    /// The least `|x|` for which the error holds: the radius times the margin.
     pub fn threshold(&self) -> f64 {
         self.margin
     }

@@ -1,12 +1,12 @@
 //! A debugging evaluator, which holds the secret key: it decrypts after every step of a program and
 //! names the first promise that is false.
 //!
-//! Ranges that a caller states ([`ComposedOps::assume_range`], [`CkksOps::with_metadata`]) and noise
-//! ([`CkksOps::assume_noise`]) are promises. No server can check them: a false one shows as wrong
-//! values, many steps later. A [`Debugger`] is a [`CkksOps`] whose vectors ([`Watched`]) are a
-//! ciphertext and the exact values that it should have. A program written for any [`CkksOps`] runs
-//! on it unchanged, with the keys and the metadata of the evaluator, and leaves a [`Report`]. Every
-//! automatic bootstrap is a step of its own, `bootstrap (automatic)`.
+//! Ranges ([`ComposedOps::assume_range`], [`CkksOps::with_metadata`]) and noise
+//! ([`CkksOps::assume_noise`]) that a caller states are promises. No server can check them: a false
+//! one shows as wrong values, many steps later. A [`Debugger`] is a [`CkksOps`] whose vectors
+//! ([`Watched`]) are a ciphertext and the exact values that it should have. A program written for
+//! any [`CkksOps`] runs on it unchanged, with the keys and the metadata of the evaluator, and
+//! leaves a [`Report`]. Every automatic bootstrap is a step of its own, `bootstrap (automatic)`.
 //!
 //! A promise counts as false if an exact or a decrypted slot leaves the range by more than
 //! - the worst departure that the noise allows ([`Metadata::excess`]), which a statement about all

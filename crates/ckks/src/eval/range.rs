@@ -5,14 +5,17 @@ use std::ops::RangeInclusive;
 use bellerophon_ring::Result;
 
 use crate::ciphertext::CiphertextMeta;
+#[cfg(doc)]
 use crate::composed_ops::ComposedOps;
 use crate::error;
+use crate::eval::padding;
 use crate::interval::{Bounds, Interval};
 use crate::metadata::Metadata;
+use crate::ops::CkksOps;
 use crate::vectors::Statement;
 
 /// `x` with a promised range; see [`ComposedOps::assume_range`].
-pub fn assumed<A: ComposedOps>(
+pub fn assumed<A: CkksOps>(
     a: &A,
     x: &A::Ciphertext,
     range: &RangeInclusive<f64>,
@@ -23,7 +26,7 @@ pub fn assumed<A: ComposedOps>(
 }
 
 /// `x` with the part of its range that lies in a promised one; see [`ComposedOps::keep_within`].
-pub fn kept<A: ComposedOps>(
+pub fn kept<A: CkksOps>(
     a: &A,
     x: &A::Ciphertext,
     range: &RangeInclusive<f64>,
@@ -40,7 +43,7 @@ pub fn kept<A: ComposedOps>(
 }
 
 /// `x` with a range of its values, its padding moved into it where that takes no level.
-fn promised<A: ComposedOps>(
+fn promised<A: CkksOps>(
     a: &A,
     x: &A::Ciphertext,
     statement: Statement,
@@ -60,7 +63,7 @@ fn promised<A: ComposedOps>(
     // Without room for the constant at this level the padding stays.
     let zero = values.lo() <= 0.0 && 0.0 <= values.hi();
     let to = if zero { 0.0 } else { 0.5 * values.lo() + 0.5 * values.hi() };
-    Ok(a.move_padding(&x, to).unwrap_or(x))
+    Ok(padding::moved(a, &x, to).unwrap_or(x))
 }
 
 /// Refuses a promise that contradicts the carried range.

@@ -196,8 +196,7 @@ impl Simulator {
     ///
     /// Average and worst case do not mix: all inputs and operations of a program must use one
     /// worst-case simulator ([`ErrorKind::Request`]). A statement may lower the excess of a
-    /// vector ([`ComposedOps::assume_range`](crate::ComposedOps::assume_range)), never the bound on its
-    /// error.
+    /// vector ([`assume_range`](crate::ComposedOps::assume_range)), never the bound on its error.
     pub fn worst_case(mut self) -> Self {
         self.noise_model = NoiseModel::Worst;
         self

@@ -161,7 +161,7 @@ impl KeyStore {
     /// As [`put`](Self::put), also for unpublished results, and if the vector has other parameters.
     pub fn put_vector<T>(&self, params: &Params, vector: &T) -> Result<Hash>
     where
-        T: Wire<Params = bellerophon::ckks::Params, Error = bellerophon::ckks::Error>,
+        T: Wire<Params = bellerophon::ckks::Params>,
     {
         self.put(&format::to_bytes(params, vector)?)
     }
