@@ -4,8 +4,6 @@
 //! takes. The server, which never sees a value, joins them as the real and imaginary parts of one
 //! vector and bootstraps it. The client decrypts both parts and compares every slot with its input.
 
-use std::time::Instant;
-
 use bellerophon::prelude::*;
 use bellerophon::{ParamsSpec, Result as Computed};
 use bellerophon::{
@@ -15,6 +13,8 @@ use bellerophon::{
 use common::prelude::*;
 use rand::RngExt;
 use rand_chacha::ChaCha20Rng;
+
+use crate::measure::timed;
 
 /// The values of `--preset`: the sets with bootstrapping.
 const PRESETS: [&str; 2] = ["bootstrapping", "bootstrapping-dense"];
@@ -100,21 +100,21 @@ pub fn run(arguments: &Arguments, _: &Console) -> Result<Facts, Failure> {
     let (level, output) = (bootstrapper.input_level(), bootstrapper.output_level());
     let low = encrypted(&client, &server, &values, *real, level, &mut rng)?;
     // Step 3: the bootstrap.
-    let begin = Instant::now();
-    let fresh = stages.follow(|callback| {
-        let server = server.clone().with_progress(callback);
-        match rounds {
-            1 => server.bootstrap(&low),
-            more => server.bootstrap_iterated(&low, usize::from(*more)),
-        }
-    })?;
-    let seconds = begin.elapsed().as_secs_f64();
+    let (fresh, seconds) = timed(|| {
+        stages.follow(|callback| {
+            let server = server.clone().with_progress(callback);
+            match rounds {
+                1 => server.bootstrap(&low),
+                more => server.bootstrap_iterated(&low, usize::from(*more)),
+            }
+        })
+    });
+    let fresh = fresh?;
 
     // Step 4: decryption, errors and report.
     let found = decrypted(&client, &server, &fresh, *real)?;
     let errors: Vec<f64> = found.iter().zip(&values).map(|(a, b)| (a - b).norm()).collect();
-    let worst = errors.iter().fold(0.0, |m: f64, &e| m.max(e));
-    let mean = errors.iter().sum::<f64>() / slots as f64;
+    let errors = Errors::between(&vec![0.0; slots], &errors);
     let arithmetic = params.ckks();
     let bits_of_levels = (level + 1..=output).map(|l| arithmetic.divisor(l).log2());
     let bits = bits_of_levels.clone().fold(f64::INFINITY, f64::min);
@@ -122,10 +122,10 @@ pub fn run(arguments: &Arguments, _: &Console) -> Result<Facts, Failure> {
     let report = Report {
         security_bits: params.security_bits(),
         engine: "ckks bootstrapping".into(),
-        eval_s: seconds,
+        eval_s: seconds.wall,
         eval_key_bytes: key_bytes as u64,
         ciphertext_bytes: low.lattice().byte_len(arithmetic.lattice()) as u64,
-        ..Report::of(slots, preset.name(), &stages, &Errors { max: worst, mean })
+        ..Report::of(slots, preset.name(), &stages, &errors)
     };
     let bound = bootstrapper.bootstrapped(&low.metadata())?.worst(LOG2_FAILURE);
     let degree = arithmetic.lattice().spec().degree;
@@ -139,8 +139,8 @@ pub fn run(arguments: &Arguments, _: &Console) -> Result<Facts, Failure> {
         .with("levels_out", bootstrapper.levels())
         .with("bits_per_level", bits)
         .with("usable_bits_out", usable)
-        .with("error_bits_worst", -worst.log2())
-        .with("error_bits_mean", -mean.log2())
+        .with("error_bits_worst", errors.max_bits())
+        .with("error_bits_mean", errors.mean_bits())
         .with("error_bits_predicted", -fresh.metadata().noise().log2())
         .with("error_bits_worst_predicted", -bound.log2())
         .with("log2_failure", params.log2_failure())

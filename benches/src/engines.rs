@@ -13,6 +13,8 @@ mod row;
 use common::prelude::*;
 use contender::Contender;
 
+use crate::measure::Rows;
+
 /// The one preset: all engines.
 const PRESET: &str = "engines";
 
@@ -39,25 +41,21 @@ pub const DEFAULTS: Defaults<'_> = Defaults { presets: &[PRESET], threads: Some(
 pub fn run(arguments: &Arguments, console: &Console) -> Result<Facts, Failure> {
     let count = if arguments.common.small { SMALL } else { BATCH };
     let contenders = contenders(arguments)?.into_iter();
+    let mut rng = random::fresh()?;
     let rows = contenders.map(|contender| {
         console.say(format_args!("{} ...", contender.name));
-        row::measure(&contender, count)
+        row::measure(&contender, count, &mut rng)
     });
     let rows = rows.collect::<bellerophon::Result<Vec<Facts>>>()?;
-    let all = |name: &'static str| rows.iter().filter_map(move |row| row.number(name));
-    let (sum, largest) = (|name| all(name).sum::<f64>(), |name| all(name).fold(0.0, f64::max));
-    let errors =
-        Errors { max: largest("max_abs_err"), mean: sum("mean_abs_err") / rows.len() as f64 };
+    let rows = Rows(rows);
+    let mean = rows.sum("mean_abs_err") / rows.0.len() as f64;
+    let errors = Errors { max: rows.largest("max_abs_err"), mean };
     let report = Report {
-        security_bits: all("security_bits").fold(f64::INFINITY, f64::min),
         engine: "rgsw, ntru".into(),
-        keygen_s: sum("keygen_s"),
-        eval_s: sum("batch_ms") * count as f64 * 1e-3,
-        eval_key_bytes: largest("key_bytes") as u64,
-        ciphertext_bytes: largest("ciphertext_bytes") as u64,
-        ..Report::of(count * rows.len(), PRESET, &Stages::default(), &errors)
+        eval_s: rows.sum("batch_ms") * count as f64 * 1e-3,
+        ..Report::of(count * rows.0.len(), PRESET, &Stages::default(), &errors)
     };
-    Ok(Facts::of(report).rows("rows", rows))
+    Ok(rows.report(report))
 }
 
 /// The requested contenders.
@@ -67,14 +65,16 @@ fn contenders(arguments: &Arguments) -> Result<Vec<Contender>, Failure> {
         let small = arguments.common.small;
         return Ok(all.into_iter().filter(|c| !small || c.degree() <= 4096).collect());
     }
-    let mut chosen = Vec::new();
-    for name in &arguments.set {
-        let Some(found) = all.iter().find(|c| c.name == name) else {
+    let found = |name: &String| {
+        all.iter().find(|c| c.name == name).cloned().ok_or_else(|| {
             let names: Vec<_> = all.iter().map(|c| c.name).collect();
-            let names = names.join(", ");
-            return Err(Failure::input(format!("--set {name}: there are {names}")));
-        };
-        chosen.push(found.clone());
-    }
-    Ok(chosen)
+            Failure::input(format!("--set {name}: there are {}", names.join(", ")))
+        })
+    };
+    arguments.set.iter().map(found).collect()
+}
+
+/// The function that is looked up.
+pub fn sigmoid(x: f64) -> f64 {
+    1.0 / (1.0 + (-x).exp())
 }

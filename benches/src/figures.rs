@@ -9,17 +9,14 @@ mod ckks;
 mod fbt;
 mod format;
 mod lut;
-pub mod measure;
 mod mlwe;
+mod packing;
 mod ring;
 
-use clap::{Parser, ValueEnum};
-use common::args::{Common, WITH_LOOKUPS};
-use common::console::Console;
-use common::output;
-use common::program::{Defaults, Failure};
-use measure::Bench;
-use serde::Serialize;
+use clap::ValueEnum;
+use common::prelude::*;
+
+use crate::measure::Bench;
 
 /// Measures the library's operations in this process, on one thread, warm
 #[derive(Debug, Parser)]
@@ -40,20 +37,17 @@ enum Group {
     Mlwe,
     Lut,
     Bridge,
+    Pack,
+    Lookup,
     Fbt,
     Format,
-}
-
-#[derive(Debug, Serialize)]
-struct Figures {
-    rows: Vec<measure::Row>,
 }
 
 /// The defaults of the common flags.
 pub const DEFAULTS: Defaults<'_> = Defaults { presets: &WITH_LOOKUPS, threads: Some(1) };
 
 /// Measures the groups.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &Arguments, _: &Console) -> Result<Facts, Failure> {
     let preset = arguments.common.preset()?;
     let mut bench = Bench::new(arguments.common.small);
     for group in Group::value_variants() {
@@ -64,25 +58,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
                 Group::Mlwe => mlwe::measure(&mut bench)?,
                 Group::Lut => lut::measure(&mut bench, preset)?,
                 Group::Bridge => bridge::measure(&mut bench, preset)?,
+                Group::Pack => packing::pack(&mut bench)?,
+                Group::Lookup => packing::private_lookup(&mut bench)?,
                 Group::Fbt => fbt::measure(&mut bench)?,
                 Group::Format => format::measure(&mut bench)?,
             }
         }
     }
-    report(bench.into_rows(), &Console::new(arguments.common.json), arguments.common.json)
-}
-
-fn report(rows: Vec<measure::Row>, console: &Console, json: bool) -> Result<(), Failure> {
-    let width = rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
-    console.say(format_args!("{:width$}  {:>12}  {:>8}", "name", "median", "reps"));
-    for row in &rows {
-        console.say(format_args!(
-            "{:width$}  {:>9.3} {}  {:>8}",
-            row.name,
-            if row.median_ms < 1.0 { row.median_ms * 1e3 } else { row.median_ms },
-            if row.median_ms < 1.0 { "us" } else { "ms" },
-            row.reps
-        ));
-    }
-    if json { output::print_json(&Figures { rows }) } else { Ok(()) }
+    Ok(Facts::default().rows("rows", bench.rows))
 }

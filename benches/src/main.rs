@@ -6,9 +6,12 @@ mod chart;
 mod engines;
 mod figures;
 mod map_plan;
+mod measure;
 mod module_rank;
+mod operations;
 mod papers;
 mod timing_leaks;
+mod world;
 
 use std::process::ExitCode;
 
@@ -22,7 +25,7 @@ fn main() -> ExitCode {
     program::run_one(
         command,
         &[
-            Program::new("figures", figures::DEFAULTS, figures::run),
+            Program::reporting("figures", figures::DEFAULTS, figures::run),
             Program::reporting("bootstrapping", bootstrapping::DEFAULTS, bootstrapping::run),
             Program::reporting("engines", engines::DEFAULTS, engines::run),
             Program::reporting("module_rank", module_rank::DEFAULTS, module_rank::run),

@@ -19,13 +19,8 @@ mod tests;
 use std::path::{Path, PathBuf};
 
 use bellerophon::{CostModel, Engine, MapPlan, prelude::*};
-use clap::Parser;
-use common::args::{Common, parse_range, parse_within};
-use common::console::Console;
-use common::output;
-use common::program::{Defaults, Failure};
-use common::session;
-use measure::Grid;
+use common::args::{parse_range, parse_within};
+use common::prelude::*;
 use plot::Curves;
 use serde::Serialize;
 use subject::Subject;
@@ -168,7 +163,7 @@ fn measured(
     console: &Console,
 ) -> Result<(), Failure> {
     let mut known = cells::read(file)?;
-    let planned = Grid::new(arguments.common.small, arguments.only).plan(model)?;
+    let planned = measure::planned(arguments.common.small, arguments.only, model)?;
     if !arguments.summary {
         let asked = |planned: &&measure::Planned| {
             arguments.engine.is_none_or(|engine| planned.key.engine == engine)

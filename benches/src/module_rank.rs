@@ -15,10 +15,12 @@ use bellerophon::ckks::{
     Params, ParamsSpec, RankReduction, SecretKey,
 };
 use bellerophon::mlwe::{self, RankStep, RelinStrategy, Security, paper::DPad, rank_schedule};
-use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use common::prelude::*;
 use rand::RngExt;
 use rand_chacha::ChaCha20Rng;
+
+use crate::measure::Rows;
 
 /// The one preset: the paper's sets.
 const PRESET: &str = "dpad";
@@ -46,32 +48,17 @@ pub struct Arguments {
     common: Common,
 
     /// Sets of Table 5 of the paper, with commas between [default: I,II,III, or II under --small]
-    #[arg(long, value_name = "SETS", value_delimiter = ',')]
-    set: Vec<Set>,
+    #[arg(long, value_name = "SETS", value_delimiter = ',',
+          value_parser = PossibleValuesParser::new(SETS).map(|name| named(&name)))]
+    set: Vec<DPad>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-#[value(rename_all = "UPPER")]
-enum Set {
-    I,
-    Ii,
-    Iii,
-    Iv,
-    V,
-    Vi,
-}
+/// The names of the sets of Table 5.
+const SETS: [&str; 6] = ["I", "II", "III", "IV", "V", "VI"];
 
-impl Set {
-    fn paper(self) -> DPad {
-        match self {
-            Self::I => DPad::SetI,
-            Self::Ii => DPad::SetII,
-            Self::Iii => DPad::SetIII,
-            Self::Iv => DPad::SetIV,
-            Self::V => DPad::SetV,
-            Self::Vi => DPad::SetVI,
-        }
-    }
+fn named(name: &str) -> DPad {
+    let place = SETS.iter().position(|known| *known == name).expect("one of the names");
+    DPad::TABLE_5[place]
 }
 
 /// The defaults of the common flags.
@@ -80,41 +67,36 @@ pub const DEFAULTS: Defaults<'_> = Defaults { presets: &[PRESET], threads: Some(
 pub fn run(arguments: &Arguments, console: &Console) -> Result<Facts, Failure> {
     let small = arguments.common.small;
     let sets = match (&arguments.set[..], small) {
-        ([], true) => vec![Set::Ii],
-        ([], false) => vec![Set::I, Set::Ii, Set::Iii],
-        (sets, _) => sets.to_vec(),
+        ([], true) => &DPad::TABLE_5[1..2],
+        ([], false) => &DPad::TABLE_5[..3],
+        (sets, _) => sets,
     };
     let (mut rows, mut errors) = (vec![], vec![]);
     let mut rng = random::fresh()?;
-    for set in sets.into_iter().map(Set::paper) {
-        let strategies: &[_] = if set.rank() == 1 { &["rank1"] } else { &["direct", "dpad"] };
-        for &strategy in strategies {
-            let reductions: &[_] = if set.rank() == 1 { &[false] } else { &[false, true] };
-            for &reduce in reductions {
-                let reduced = if reduce { ", with rank reduction" } else { "" };
-                console.say(format_args!("{}, {strategy}{reduced} ...", set.name()));
-                let (row, error) = measure(set, strategy, reduce, small, &mut rng)?;
-                rows.push(row);
-                errors.push(error);
-            }
+    for &set in sets {
+        let ways: &[_] = match set.rank() {
+            1 => &[("rank1", false)],
+            _ => &[("direct", false), ("direct", true), ("dpad", false), ("dpad", true)],
+        };
+        for &(strategy, reduce) in ways {
+            let reduced = if reduce { ", with rank reduction" } else { "" };
+            console.say(format_args!("{}, {strategy}{reduced} ...", set.name()));
+            let (row, error) = measure(set, strategy, reduce, small, &mut rng)?;
+            rows.push(row);
+            errors.push(error);
         }
     }
-    let all = |name: &'static str| rows.iter().filter_map(move |row: &Facts| row.number(name));
-    let (sum, largest) = (|name| all(name).sum::<f64>(), |name| all(name).fold(0.0, f64::max));
+    let rows = Rows(rows);
     let errors = Errors {
         max: errors.iter().map(|error| error.max).fold(0.0, f64::max),
-        mean: errors.iter().map(|error| error.mean).sum::<f64>() / rows.len() as f64,
+        mean: errors.iter().map(|error| error.mean).sum::<f64>() / errors.len() as f64,
     };
     let report = Report {
-        security_bits: all("security_bits").fold(f64::INFINITY, f64::min),
         engine: "ckks of module rank".into(),
-        keygen_s: sum("keygen_s"),
-        eval_s: sum("seconds_total"),
-        eval_key_bytes: largest("key_bytes") as u64,
-        ciphertext_bytes: largest("ciphertext_bytes") as u64,
-        ..Report::of(sum("slots") as usize, PRESET, &Stages::default(), &errors)
+        eval_s: rows.sum("seconds_total"),
+        ..Report::of(rows.sum("slots") as usize, PRESET, &Stages::default(), &errors)
     };
-    Ok(Facts::of(report).rows("rows", rows))
+    Ok(rows.report(report))
 }
 
 /// A rank with its keys, and the rank reduction from the rank before.

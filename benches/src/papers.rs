@@ -15,26 +15,23 @@ mod analytic;
 mod dpad;
 mod figure;
 mod learning;
-mod measured;
 mod moments;
 mod ntru;
 mod operations;
 mod page;
 mod pegasus;
-mod world;
+mod reports;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use clap::{Parser, ValueEnum};
-use common::console::Console;
+use bellerophon::ckks::{LevelGroup, ModulusChain, Params, ParamsSpec, SecretKind, Security};
+use clap::ValueEnum;
 use common::memory::peak_rss_bytes;
-use common::program::{Defaults, Failure};
-use common::{args::Common, output};
-use measured::Measured;
+use common::prelude::*;
 use page::{HEAAN, Table};
-use serde::Serialize;
+use reports::Measured;
 
-use crate::figures::measure::{Bench, Row};
+use crate::measure::Bench;
 
 /// The one preset: the parameter sets of the paper.
 const PRESET: &str = "full-rns-heaan";
@@ -61,10 +58,6 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     measured: Vec<PathBuf>,
 
-    /// For dpad: where criterion keeps the results of `benches/mlwe.rs`, as target/criterion
-    #[arg(long, value_name = "DIR")]
-    criterion: Option<PathBuf>,
-
     /// Write the figures under DIR/figures and the tables into the pages in DIR
     #[arg(long, value_name = "DIR")]
     docs: Option<PathBuf>,
@@ -89,13 +82,19 @@ impl Part {
     }
 }
 
-/// What `--json` prints.
-#[derive(Debug, Serialize)]
-struct Report {
-    tables: Vec<Table>,
-    rows: Vec<Row>,
-    peak_rss_bytes: Option<u64>,
-    threads: usize,
+/// The sets of Tables 2 and 3, made as those of Table 1
+/// ([`FullRnsHeaan`](bellerophon::ckks::paper::FullRnsHeaan)): `q_0` of 61 bits, `levels` primes of
+/// 55, one digit, `h = 64`.
+fn params(log_degree: u32, levels: usize) -> bellerophon::Result<Params> {
+    let chain = ModulusChain {
+        degree: 1 << log_degree,
+        first_bits: 61,
+        levels: vec![LevelGroup::single(55, levels)],
+        special: (60, levels + 1),
+    };
+    let mut spec = ParamsSpec::from_chain(&chain, 55, Security::Insecure)?;
+    spec.lattice.secret = SecretKind::Sparse(64);
+    Params::new(spec)
 }
 
 /// The defaults of the common flags.
@@ -103,9 +102,9 @@ pub const DEFAULTS: Defaults<'_> = Defaults { presets: &[PRESET], threads: Some(
 
 /// Draws the requested tables and figures.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let common = &arguments.common;
-    if let Some(docs) = &arguments.docs {
-        let page = match arguments.only {
+    let Arguments { common, only, docs, .. } = arguments;
+    if let Some(docs) = docs {
+        let page = match only {
             Some(Part::Dpad) => dpad::PAGE,
             Some(Part::Pegasus) => pegasus::PAGE,
             Some(Part::Ntru) => ntru::PAGE,
@@ -113,59 +112,30 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         };
         page::check(docs, page)?;
     }
-    let reports = learning::read(&arguments.logistic)?;
-    if arguments.only == Some(Part::Table4) && reports.is_empty() {
+    let has_reports = !arguments.logistic.is_empty();
+    if *only == Some(Part::Table4) && !has_reports {
         let why = "--only table4: give the reports of `logistic_regression --json` (--logistic)";
         return Err(Failure::input(why));
     }
-    if arguments.only.is_some_and(Part::is_of_reports) && arguments.measured.is_empty() {
+    if only.is_some_and(Part::is_of_reports) && arguments.measured.is_empty() {
         let why = "--only dpad: give the reports of `figures --only mlwe --json` and of \
                    `module_rank --json`; --only pegasus: those of `functions --json`; --only ntru: \
                    those of `engines --json` and `functions --json` (--measured)";
         return Err(Failure::input(why));
     }
+    let parts = Part::value_variants().iter().copied();
+    let parts = parts.filter(|part| match only {
+        Some(only) => only == part,
+        None => !part.is_of_reports() && (*part != Part::Table4 || has_reports),
+    });
     let console = Console::new(common.json);
     let mut bench = Bench::new(common.small);
     let mut tables = Vec::new();
-    for part in Part::value_variants() {
-        if arguments.only.is_some_and(|only| only != *part)
-            || (*part == Part::Table4 && reports.is_empty())
-            || (part.is_of_reports() && arguments.only.is_none())
-        {
-            continue;
-        }
-        let drawn = match part {
-            Part::Fig1 => {
-                let curve = figure::measure()?;
-                if let Some(docs) = &arguments.docs {
-                    figure::draw(&curve, &docs.join("figures/full-rns-heaan-fig1.svg"))?;
-                }
-                vec![figure::table(&curve)]
-            }
-            Part::Table1 => vec![operations::measure(&mut bench)?],
-            Part::Table2 => vec![analytic::measure(&mut bench)?],
-            Part::Table3 => vec![moments::measure(&mut bench)?],
-            Part::Table4 => vec![learning::table(&reports)],
-            Part::Dpad => {
-                let criterion = arguments.criterion.as_deref();
-                dpad::tables(&Measured::read(&arguments.measured, criterion)?)?
-            }
-            Part::Pegasus => {
-                let reports = pegasus::read(&arguments.measured)?;
-                let shares = pegasus::simulate()?;
-                if let Some(docs) = &arguments.docs {
-                    let figures = docs.join("figures");
-                    pegasus::draw_accuracy(&reports, &figures.join("pegasus-fig7.svg"))?;
-                    pegasus::draw_shares(&shares, &figures.join("pegasus-fig8.svg"))?;
-                }
-                vec![pegasus::accuracy(&reports), pegasus::shares(&shares)]
-            }
-            Part::Ntru => ntru::Reports::read(&arguments.measured)?.tables(),
-        };
-        for table in drawn {
+    for part in parts {
+        for table in drawn(arguments, part, &mut bench)? {
             console.say(table.title);
             console.say(table.markdown());
-            if let Some(docs) = &arguments.docs {
+            if let Some(docs) = docs {
                 page::write(docs, &table)?;
             }
             tables.push(table);
@@ -174,6 +144,38 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if !common.json {
         return Ok(());
     }
-    let (rows, threads) = (bench.into_rows(), rayon::current_num_threads());
-    output::print_json(&Report { tables, rows, peak_rss_bytes: peak_rss_bytes(), threads })
+    let facts = Facts::default().with("tables", tables).rows("rows", bench.rows);
+    let facts = facts.with("peak_rss_bytes", peak_rss_bytes());
+    output::print_json(&facts.with("threads", rayon::current_num_threads()))
+}
+
+/// The tables of a part. Its figures are drawn under the documents.
+fn drawn(arguments: &Arguments, part: Part, bench: &mut Bench) -> Result<Vec<Table>, Failure> {
+    let draw = |name: &str, draw: &dyn Fn(&Path) -> Result<(), Failure>| match &arguments.docs {
+        Some(docs) => draw(&docs.join("figures").join(name)),
+        None => Ok(()),
+    };
+    Ok(match part {
+        Part::Fig1 => {
+            let curve = figure::measure()?;
+            draw("full-rns-heaan-fig1.svg", &|path| figure::draw(&curve, path))?;
+            vec![figure::table(&curve)]
+        }
+        Part::Table1 => vec![operations::measure(bench)?],
+        Part::Table2 => vec![analytic::measure(bench)?],
+        Part::Table3 => vec![moments::measure(bench)?],
+        Part::Table4 => {
+            let reports = arguments.logistic.iter().map(|path| reports::read("--logistic", path));
+            vec![learning::table(&reports.collect::<Result<Vec<_>, _>>()?)]
+        }
+        Part::Dpad => dpad::tables(&Measured::read(&arguments.measured)?)?,
+        Part::Pegasus => {
+            let reports = pegasus::read(&arguments.measured)?;
+            let shares = pegasus::simulate()?;
+            draw("pegasus-fig7.svg", &|path| pegasus::draw_accuracy(&reports, path))?;
+            draw("pegasus-fig8.svg", &|path| pegasus::draw_shares(&shares, path))?;
+            vec![pegasus::accuracy(&reports), pegasus::shares(&shares)]
+        }
+        Part::Ntru => ntru::Reports::read(&arguments.measured)?.tables(),
+    })
 }

@@ -24,9 +24,8 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use bellerophon::Flooding;
-use bellerophon::ckks::{
-    self, Encoder, Interval, noise_flooding::decrypt_flooded, simulator::Simulator,
-};
+use bellerophon::ckks::noise_flooding::{NoiseBound, decrypt_flooded};
+use bellerophon::ckks::{self, Encoder, Interval, Plaintext, simulator::Simulator};
 use bellerophon::mlwe::SecretKey;
 use bellerophon::prelude::*;
 use bellerophon::ring::sample::{self, Gaussian};
@@ -76,134 +75,30 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Err(Failure::input(format!("--count {count}: need at least 100 pairs")));
     }
     let params = Params::preset(arguments.common.preset()?)?;
-    let slots = params.ckks();
-    let lattice = slots.lattice();
     let mut clock = Stages::default();
-    let mut rng = random::seeded(SEED);
-
-    // Step 1: two keys of one identity: all coefficients 1, and random ones; and another key.
-    let keys = clock.run(KEY_GENERATION, || -> bellerophon::mlwe::Result<_> {
-        Ok([SecretKey::generate(lattice, &mut rng)?, SecretKey::generate(lattice, &mut rng)?])
-    });
-    let [drawn, other] = keys?;
-    let ones = vec![1; lattice.dimension()];
-    let restored = |coefficients: &[i64], of: &SecretKey| {
-        SecretKey::restore(lattice, coefficients, of.id()).expect("the coefficients are of a key")
-    };
-    // Both classes read both: what caches hold before a measurement does not depend on the class.
-    let ones_or_drawn = |class: usize| {
-        let random = black_box(0i64.wrapping_sub(class as i64));
-        let both = ones.iter().zip(drawn.all_coefficients());
-        let chosen: Vec<i64> = both.map(|(one, d)| (d & random) | (one & !random)).collect();
-        restored(&chosen, &drawn)
-    };
-    // Step 2: the operands: a vector under either key, and samplers of narrow and of wide noise.
-    let encoder = Encoder::new(slots);
-    let limbs = slots.limbs_at(0);
-    let length = slots.max_slots().min(DRAWS);
-    let values: Vec<f64> = (0..length).map(|_| rng.random_range(-1.0..1.0)).collect();
-    let unit = Interval::real(-1.0, 1.0)?;
-    let encoded = |values: &[f64]| encoder.encode(values, unit, slots.scale() / 64.0, limbs);
-    let plain = encoded(&values)?;
-    let encrypted = |key: &SecretKey, rng: &mut ChaCha20Rng| ckks::encrypt(slots, &plain, key, rng);
-    let vector = encrypted(&drawn, &mut rng)?;
-    let of_other = encrypted(&other, &mut rng)?;
-    let narrow = Gaussian::new(lattice.spec().sigma)?;
-    let wide = Gaussian::new(WIDE)?;
-    // Step 3: a result to be shared, and the bound on its noise.
-    let level = slots.max_level().min(1);
-    let fresh = encoder.encode(&values, unit, slots.scale(), slots.limbs_at(level));
-    let fresh = fresh.and_then(|plain| ckks::encrypt(slots, &plain, &drawn, &mut rng))?;
-    let simulator = Simulator::new(slots).worst_case();
-    let bound =
-        simulator.encrypt(&values, unit, level).and_then(|shown| simulator.noise_bound(&shown));
-    let bound = bound?;
-    let terms = Flooding::new(1, 30.0)?;
-
-    // Step 4: the cases.
+    let rng = &mut random::seeded(SEED);
+    let keys = clock.run(KEY_GENERATION, || Keys::generate(params.ckks(), rng))?;
+    let operands = Operands::new(&keys, rng)?;
     let time = if *small { SHORT } else { TIME };
     let rng = random::fresh()?;
     let mut test = Measurements { count, time, equal, rng, rows: Vec::new() };
     clock.run(MEASUREMENT, || {
-        use Wanted::{Different, Either, Same};
-        let case = |name, classes, wanted| Case { name, classes, wanted };
-        test.sampler("Gaussian", 2, |rng| narrow.sample(DRAWS, rng));
-        test.sampler("Gaussian that floods", 32, |rng| wide.sample(DRAWS, rng));
-        test.sampler("ternary", 2, |rng| sample::ternary(DRAWS, rng));
-        test.sampler("ternary of weight 192", 2, |rng| {
-            sample::ternary_fixed_weight(DRAWS, 192, rng).is_ok()
-        });
-        test.sampler("ternary, half zeros", 2, |rng| sample::zo(DRAWS, rng));
-        let keys = ["key of ones", "key drawn"];
-        let phase = |key: &mut SecretKey| vector.lattice().phase(key).is_ok();
-        test.case(case("phase", keys, Same), |class, _| ones_or_drawn(class), phase);
-        let copies = |_: usize, _: &mut ChaCha20Rng| restored(drawn.all_coefficients(), &drawn);
-        test.case(case("phase, control", ["key drawn", "its copy"], Same), copies, phase);
-        let with_rng = |class: usize, rng: &mut ChaCha20Rng| {
-            (ones_or_drawn(class), ChaCha20Rng::seed_from_u64(rng.next_u64()))
-        };
-        test.case(case("encryption", keys, Same), with_rng, |(key, rng)| {
-            ckks::encrypt(slots, &plain, key, rng).is_ok()
-        });
-        let zeros_or = |class: usize, rng: &mut ChaCha20Rng| -> Vec<f64> {
-            let random: Vec<f64> = (0..length).map(|_| rng.random_range(-1.0..1.0)).collect();
-            random.iter().map(|x| x * class as f64).collect()
-        };
-        let messages = ["zeros", "random"];
-        let message = |class: usize, rng: &mut ChaCha20Rng| {
-            let plain = encoded(&zeros_or(class, rng)).expect("as the first vector");
-            (plain, ChaCha20Rng::seed_from_u64(rng.next_u64()))
-        };
-        test.case(case("encryption of a message", messages, Same), message, |(plain, rng)| {
-            ckks::encrypt(slots, plain, &drawn, rng).is_ok()
-        });
-        test.case(case("flooded decryption", keys, Same), with_rng, |(key, rng)| {
-            decrypt_flooded(slots, &fresh, key, &bound, &terms, rng).is_ok()
-        });
-        let pairs = [(&vector, &drawn), (&of_other, &other)];
-        // Both are copied, in a random order: neither caches nor addresses depend on the class.
-        let pair = |class: usize, rng: &mut ChaCha20Rng| {
-            let first = usize::from(rng.random::<bool>());
-            let copies = [first, 1 - first].map(|place| {
-                let (ciphertext, key) = pairs[place];
-                (ciphertext.clone(), restored(key.all_coefficients(), key))
-            });
-            let [x, y] = copies;
-            if class == first { x } else { y }
-        };
-        let classes = ["first key", "second key"];
-        test.case(case("decryption and decoding", classes, Same), pair, |(ct, key)| {
-            ckks::decrypt_values::<f64>(slots, ct, key).is_ok()
-        });
-        let encode =
-            |values: &mut Vec<f64>| encoder.encode(values, unit, slots.scale(), limbs).is_ok();
-        test.case(case("encoding", messages, Either), zeros_or, encode);
-        // A comparison that stops at the first difference.
-        let tags = |class: usize, _: &mut ChaCha20Rng| {
-            let mut tag = vec![7u8; 4096];
-            tag[[0, 4095][class]] = 8;
-            tag
-        };
-        let classes = ["first byte", "last byte"];
-        let wanted = if equal { Either } else { Different };
-        test.case(case("early exit, control", classes, wanted), tags, |tag| {
-            tag.iter().position(|&byte| black_box(byte) != 7)
-        });
-    });
+        samplers(&mut test, keys.slots.lattice().spec().sigma)?;
+        operands.on_keys(&mut test);
+        operands.on_messages(&mut test);
+        early_exit(&mut test);
+        Ok::<(), Failure>(())
+    })?;
 
     // `least_ns` is the smallest difference that would have been found. Encoding is not promised to
     // take constant time, and controls show the sensitivity of this machine.
     let same = test.rows.iter().filter(|row| row.case.wanted == Wanted::Same).count();
+    let (pairs, exact) = (test.rows.iter().map(|row| row.count), Errors { max: 0.0, mean: 0.0 });
     let report = Report {
         security_bits: params.security_bits(),
         eval_s: clock.seconds(&[MEASUREMENT]),
-        ciphertext_bytes: vector.lattice().byte_len(lattice) as u64,
-        ..Report::of(
-            test.rows.iter().map(|row| row.count).sum(),
-            preset,
-            &clock,
-            &Errors { max: 0.0, mean: 0.0 },
-        )
+        ciphertext_bytes: operands.vector.lattice().byte_len(keys.slots.lattice()) as u64,
+        ..Report::of(pairs.sum(), preset, &clock, &exact)
     };
     // The bound is on the probability of a false alarm.
     let facts = Facts::of(report)
@@ -218,4 +113,166 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         true => Ok(()),
         false => Err(Failure::run(complaints.join("; "))),
     }
+}
+
+/// Two keys of one identity, with all coefficients 1 and with random ones; and another key.
+struct Keys<'p> {
+    slots: &'p ckks::Params,
+    ones: Vec<i64>,
+    drawn: SecretKey,
+    other: SecretKey,
+}
+
+impl<'p> Keys<'p> {
+    fn generate(slots: &'p ckks::Params, rng: &mut ChaCha20Rng) -> bellerophon::Result<Self> {
+        let lattice = slots.lattice();
+        let drawn = SecretKey::generate(lattice, rng)?;
+        let other = SecretKey::generate(lattice, rng)?;
+        Ok(Self { slots, ones: vec![1; lattice.dimension()], drawn, other })
+    }
+
+    fn restored(&self, coefficients: &[i64], of: &SecretKey) -> SecretKey {
+        SecretKey::restore(self.slots.lattice(), coefficients, of.id()).expect("those of a key")
+    }
+
+    fn copy(&self, key: &SecretKey) -> SecretKey {
+        self.restored(key.all_coefficients(), key)
+    }
+
+    /// Both classes read both keys: what caches hold before a measurement does not depend on the
+    /// class.
+    fn ones_or_drawn(&self, class: usize) -> SecretKey {
+        let random = black_box(0i64.wrapping_sub(class as i64));
+        let both = self.ones.iter().zip(self.drawn.all_coefficients());
+        let chosen: Vec<i64> = both.map(|(one, d)| (d & random) | (one & !random)).collect();
+        self.restored(&chosen, &self.drawn)
+    }
+}
+
+/// What the cases on keys and messages share.
+struct Operands<'k> {
+    keys: &'k Keys<'k>,
+    encoder: Encoder,
+    unit: Interval,
+    length: usize,
+    plain: Plaintext,
+    /// The plaintext under the first key, and under the other.
+    vector: ckks::Ciphertext,
+    of_other: ckks::Ciphertext,
+    /// A result to be shared, and the bound on its noise.
+    result: ckks::Ciphertext,
+    bound: NoiseBound,
+    flooding: Flooding,
+}
+
+impl<'k> Operands<'k> {
+    fn new(keys: &'k Keys<'k>, rng: &mut ChaCha20Rng) -> bellerophon::Result<Self> {
+        let slots = keys.slots;
+        let (encoder, unit) = (Encoder::new(slots), Interval::real(-1.0, 1.0)?);
+        let length = slots.max_slots().min(DRAWS);
+        let values = random_values(length, rng);
+        let plain = encoder.encode(&values, unit, slots.scale() / 64.0, slots.limbs_at(0))?;
+        let level = slots.max_level().min(1);
+        let result = encoder.encode(&values, unit, slots.scale(), slots.limbs_at(level))?;
+        let simulator = Simulator::new(slots).worst_case();
+        Ok(Self {
+            vector: ckks::encrypt(slots, &plain, &keys.drawn, rng)?,
+            of_other: ckks::encrypt(slots, &plain, &keys.other, rng)?,
+            result: ckks::encrypt(slots, &result, &keys.drawn, rng)?,
+            bound: simulator.noise_bound(&simulator.encrypt(&values, unit, level)?)?,
+            flooding: Flooding::new(1, 30.0)?,
+            keys,
+            encoder,
+            unit,
+            length,
+            plain,
+        })
+    }
+
+    fn on_keys(&self, test: &mut Measurements) {
+        let Self { keys, plain, vector, result, bound, flooding, .. } = self;
+        let slots = keys.slots;
+        let classes = ["key of ones", "key drawn"];
+        let phase = |key: &mut SecretKey| vector.lattice().phase(key).is_ok();
+        test.case(same("phase", classes), |class, _| keys.ones_or_drawn(class), phase);
+        let control = same("phase, control", ["key drawn", "its copy"]);
+        test.case(control, |_, _| keys.copy(&keys.drawn), phase);
+        let with_rng = |class: usize, rng: &mut ChaCha20Rng| {
+            (keys.ones_or_drawn(class), ChaCha20Rng::seed_from_u64(rng.next_u64()))
+        };
+        test.case(same("encryption", classes), with_rng, |(key, rng)| {
+            ckks::encrypt(slots, plain, key, rng).is_ok()
+        });
+        test.case(same("flooded decryption", classes), with_rng, |(key, rng)| {
+            decrypt_flooded(slots, result, key, bound, flooding, rng).is_ok()
+        });
+        let pairs = [(vector, &keys.drawn), (&self.of_other, &keys.other)];
+        // Both are copied, in a random order: neither caches nor addresses depend on the class.
+        let pair = |class: usize, rng: &mut ChaCha20Rng| {
+            let first = usize::from(rng.random::<bool>());
+            let copies = [first, 1 - first].map(|place| {
+                let (ciphertext, key) = pairs[place];
+                (ciphertext.clone(), keys.copy(key))
+            });
+            let [x, y] = copies;
+            if class == first { x } else { y }
+        };
+        let decryption = same("decryption and decoding", ["first key", "second key"]);
+        test.case(decryption, pair, |(ct, key)| {
+            ckks::decrypt_values::<f64>(slots, ct, key).is_ok()
+        });
+    }
+
+    fn on_messages(&self, test: &mut Measurements) {
+        let Self { keys: Keys { slots, drawn, .. }, encoder, unit, length, .. } = self;
+        let encode =
+            |values: &[f64], scale: f64| encoder.encode(values, *unit, scale, slots.limbs_at(0));
+        let zeros_or = |class: usize, rng: &mut ChaCha20Rng| -> Vec<f64> {
+            random_values(*length, rng).iter().map(|x| x * class as f64).collect()
+        };
+        let classes = ["zeros", "random"];
+        let message = |class: usize, rng: &mut ChaCha20Rng| {
+            let plain = encode(&zeros_or(class, rng), slots.scale() / 64.0);
+            (plain.expect("as the first vector"), ChaCha20Rng::seed_from_u64(rng.next_u64()))
+        };
+        test.case(same("encryption of a message", classes), message, |(plain, rng)| {
+            ckks::encrypt(slots, plain, drawn, rng).is_ok()
+        });
+        let encoding = Case { wanted: Wanted::Either, ..same("encoding", classes) };
+        test.case(encoding, zeros_or, |values| encode(values, slots.scale()).is_ok());
+    }
+}
+
+fn random_values(length: usize, rng: &mut ChaCha20Rng) -> Vec<f64> {
+    (0..length).map(|_| rng.random_range(-1.0..1.0)).collect()
+}
+
+/// A case whose classes must not differ.
+fn same(name: &'static str, classes: [&'static str; 2]) -> Case {
+    Case { name, classes, wanted: Wanted::Same }
+}
+
+/// Samplers, of narrow and of wide noise, too.
+fn samplers(test: &mut Measurements, sigma: f64) -> bellerophon::Result<()> {
+    let (narrow, wide) = (Gaussian::new(sigma)?, Gaussian::new(WIDE)?);
+    test.sampler("Gaussian", 2, |rng| narrow.sample(DRAWS, rng));
+    test.sampler("Gaussian that floods", 32, |rng| wide.sample(DRAWS, rng));
+    test.sampler("ternary", 2, |rng| sample::ternary(DRAWS, rng));
+    test.sampler("ternary of weight 192", 2, |rng| {
+        sample::ternary_fixed_weight(DRAWS, 192, rng).is_ok()
+    });
+    test.sampler("ternary, half zeros", 2, |rng| sample::zo(DRAWS, rng));
+    Ok(())
+}
+
+/// A control: a comparison that stops at the first difference.
+fn early_exit(test: &mut Measurements) {
+    let tags = |class: usize, _: &mut ChaCha20Rng| {
+        let mut tag = vec![7u8; 4096];
+        tag[[0, 4095][class]] = 8;
+        tag
+    };
+    let wanted = if test.equal { Wanted::Either } else { Wanted::Different };
+    let case = Case { wanted, ..same("early exit, control", ["first byte", "last byte"]) };
+    test.case(case, tags, |tag| tag.iter().position(|&byte| black_box(byte) != 7));
 }

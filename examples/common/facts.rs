@@ -54,7 +54,7 @@ impl Facts {
         self
     }
 
-    /// Adds a table of rows with equal names.
+    /// Adds a table of rows. For people, names stand above the first row that has them.
     pub fn rows(self, name: &str, rows: impl IntoIterator<Item = Facts>) -> Self {
         self.add(name, Fact::Rows(rows.into_iter().collect()))
     }
@@ -98,7 +98,7 @@ impl Facts {
                 Fact::Rows(rows) => {
                     console.say(format_args!("\n{name}"));
                     for (i, row) in rows.iter().enumerate() {
-                        if i == 0 {
+                        if i == 0 || row.names().ne(rows[i - 1].names()) {
                             console.say(row.line(|name, _| name.to_string()));
                         }
                         console.say(row.line(shown));
@@ -110,6 +110,10 @@ impl Facts {
                 }
             }
         }
+    }
+
+    fn names(&self) -> impl Iterator<Item = &String> {
+        self.0.iter().map(|(name, _)| name)
     }
 
     /// A line of a table, whose columns are as wide as their names.

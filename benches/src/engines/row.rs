@@ -1,8 +1,5 @@
 //! One engine at one size, measured.
 
-use std::f64::consts::PI;
-use std::time::Instant;
-
 use bellerophon::lwe::{
     Ciphertext, Encoding, Engine, Evaluator, Headroom, LweVec, OutputEncoding, Params, Result,
     RgswGadget, SecretKey, SeededBlindRotationKey, SeededLookupKeys, TableDomain, TestPolynomial,
@@ -10,13 +7,15 @@ use bellerophon::lwe::{
 };
 use bellerophon::mlwe::security::{self, NTRU_TERNARY_SIGMA};
 use bellerophon::mlwe::{KeyId, Security};
-use rand::{RngExt, SeedableRng, rngs::SysRng};
-use rand_chacha::ChaCha20Rng;
-
-use super::contender::Contender;
-use common::cpu::cpu_seconds;
 use common::facts::Facts;
 use common::stats::Errors;
+use rand::RngExt;
+use rand_chacha::ChaCha20Rng;
+use std::f64::consts::PI;
+
+use super::contender::Contender;
+use super::sigmoid;
+use crate::measure::{Seconds, timed};
 
 /// Runs of single look-ups and of batches, of which the fastest counts.
 const REPETITIONS: usize = 3;
@@ -35,8 +34,9 @@ struct Run {
     keygen_s: f64,
     /// Bytes in transit of the blind-rotation key and of the key switches, and in memory.
     bytes: [usize; 3],
-    times: [f64; 2],
-    cpu: Option<f64>,
+    single: Seconds,
+    /// Of each value of a batch.
+    batch: Seconds,
     errors: Errors,
     predicted: f64,
     /// Standard deviation of the results of a constant function, measured and predicted.
@@ -55,11 +55,11 @@ struct Run {
 /// of a rotation; schoolbook ones count the square of the degree for each product of polynomials,
 /// as the paper does. Errors are those of the sigmoid on [-8, 8]; noise bits are `-log2` of the
 /// standard deviation of a constant table, relative to the encoding width.
-pub fn measure(contender: &Contender, count: usize) -> Result<Facts> {
+pub fn measure(contender: &Contender, count: usize, rng: &mut ChaCha20Rng) -> Result<Facts> {
     let params = Params::new(contender.spec.clone())?;
     let run = match contender.by_table {
-        true => by_table(&params, count),
-        false => look_ups(&params, count),
+        true => by_table(&params, count, rng),
+        false => look_ups(&params, count, rng),
     }?;
     let (degree, spec) = (params.spec().ring_degree, params.spec());
     let (engine, log2_modulus, digits, base_log) = match (params.rgsw(), spec.engine) {
@@ -102,9 +102,9 @@ pub fn measure(contender: &Contender, count: usize) -> Result<Facts> {
         .with("multiplications", params.multiplications())
         .with("schoolbook_multiplications", params.products() * (degree * degree) as f64)
         .with("keygen_s", run.keygen_s)
-        .with("single_ms", run.times[0])
-        .with("batch_ms", run.times[1])
-        .with("batch_cpu_ms", run.cpu)
+        .with("single_ms", 1e3 * run.single.wall)
+        .with("batch_ms", 1e3 * run.batch.wall)
+        .with("batch_cpu_ms", run.batch.cpu.map(|seconds| 1e3 * seconds))
         .with("error_bits_mean", run.errors.mean_bits())
         .with("predicted_error_bits_mean", -run.predicted.log2())
         .with("max_abs_err", run.errors.max)
@@ -116,13 +116,12 @@ pub fn measure(contender: &Contender, count: usize) -> Result<Facts> {
 }
 
 /// Look-ups of values under the ring secret, by the engine of the library.
-fn look_ups(params: &Params, count: usize) -> Result<Run> {
-    let rng = &mut ChaCha20Rng::try_from_rng(&mut SysRng).expect("a random seed");
+fn look_ups(params: &Params, count: usize, rng: &mut ChaCha20Rng) -> Result<Run> {
     let lwe = SecretKey::generate_lwe(params, rng)?;
     let ring = SecretKey::generate_ring(params, rng)?;
-    let (start, key) = (Instant::now(), KeyId(1));
-    let seeded = SeededLookupKeys::generate(params, &lwe, &ring, key, rng)?;
-    let keygen_s = start.elapsed().as_secs_f64();
+    let key = KeyId(1);
+    let (seeded, keygen) = timed(|| SeededLookupKeys::generate(params, &lwe, &ring, key, rng));
+    let seeded = seeded?;
     let rotation = SeededBlindRotationKey::byte_len(params);
     let switch = seeded.byte_len(params) - rotation;
     let keys = seeded.expand(params)?;
@@ -137,18 +136,17 @@ fn look_ups(params: &Params, count: usize) -> Result<Run> {
     let output = OutputEncoding::Encoding(Encoding::new(0.5, WIDTH)?);
     let map = |x: &LweVec| evaluator.map(x, sigmoid, output);
     let one = x.select(&[0])?;
-    let single = fastest(REPETITIONS, || map(&one))?.0;
+    let (single, _) = fastest(REPETITIONS, || map(&one))?;
     let (batch, y) = fastest(if count > 8 { REPETITIONS } else { 1 }, || map(&x))?;
-    let each = batch.each(count);
 
     let flat = evaluator.map(&x, |_| LEVEL, output)?.decrypt(&ring)?;
     let expected: Vec<f64> = inputs.iter().map(|&x| sigmoid(x)).collect();
     let index = evaluator.index_std(&x);
     Ok(Run {
-        keygen_s,
+        keygen_s: keygen.wall,
         bytes: [rotation, switch, keys.rotation.memory_bytes()],
-        times: [single.wall, each.wall],
-        cpu: each.cpu,
+        single,
+        batch: batch.each(count),
         errors: Errors::between(&expected, &y.decrypt(&ring)?),
         predicted: predicted(index, y.meta().noise.predicted.powi(2)),
         noise: [deviation(&flat), y.meta().noise.predicted],
@@ -157,12 +155,10 @@ fn look_ups(params: &Params, count: usize) -> Result<Run> {
 }
 
 /// Look-ups of values under the LWE secret, by the paper's table of LWE ciphertexts.
-fn by_table(params: &Params, count: usize) -> Result<Run> {
-    let rng = &mut ChaCha20Rng::try_from_rng(&mut SysRng).expect("a random seed");
+fn by_table(params: &Params, count: usize, rng: &mut ChaCha20Rng) -> Result<Run> {
     let lwe = SecretKey::generate_lwe(params, rng)?;
-    let start = Instant::now();
-    let keys = Ntru128::generate(&lwe, rng)?;
-    let keygen_s = start.elapsed().as_secs_f64();
+    let (keys, keygen) = timed(|| Ntru128::generate(&lwe, rng));
+    let keys = keys?;
     let (q, q0, n) = (params.modulus(), *params.ring_modulus(), params.spec().ring_degree);
     let domain = TableDomain::fit(-END, END, n, n / 8)?;
     let encode = |y: f64| ((y - 0.5) * q0.value() as f64 / WIDTH).round() as i64;
@@ -171,9 +167,8 @@ fn by_table(params: &Params, count: usize) -> Result<Run> {
     let sigma = params.spec().sigma;
     let values = inputs.iter().map(|&x| encrypt(q, &lwe, domain.encode(x, q), sigma, rng));
     let values = values.collect::<Result<Vec<_>>>()?;
-    let single = fastest(REPETITIONS, || keys.look_up(&values[..1], &table))?.0;
+    let (single, _) = fastest(REPETITIONS, || keys.look_up(&values[..1], &table))?;
     let (batch, found) = fastest(REPETITIONS, || keys.look_up(&values, &table))?;
-    let each = batch.each(count);
     let period = q.value() as f64;
     let decrypt = |found: Vec<Ciphertext>| -> Result<Vec<f64>> {
         found.iter().map(|y| Ok(0.5 + WIDTH * phase(y, &lwe)? as f64 / period)).collect()
@@ -185,10 +180,10 @@ fn by_table(params: &Params, count: usize) -> Result<Run> {
     let variance = keys.variance() * (WIDTH / period).powi(2);
     let [rotation, switch] = keys.key_bytes();
     Ok(Run {
-        keygen_s,
+        keygen_s: keygen.wall,
         bytes: [rotation, switch, keys.memory_bytes()],
-        times: [single.wall, each.wall],
-        cpu: each.cpu,
+        single,
+        batch: batch.each(count),
         errors: Errors::between(&expected, &decrypt(found)?),
         predicted: predicted(index, variance),
         noise: [deviation(&flat), variance.sqrt()],
@@ -196,35 +191,15 @@ fn by_table(params: &Params, count: usize) -> Result<Run> {
     })
 }
 
-/// Milliseconds by the wall clock, and of CPU time.
-struct Time {
-    wall: f64,
-    cpu: Option<f64>,
-}
-
-impl Time {
-    /// The time of each of `count` operations.
-    fn each(&self, count: usize) -> Self {
-        let share = |time: f64| time / count as f64;
-        Self { wall: share(self.wall), cpu: self.cpu.map(share) }
-    }
-}
-
 /// The smallest times of several runs, and the result of the last run.
-fn fastest<T>(runs: usize, mut f: impl FnMut() -> Result<T>) -> Result<(Time, T)> {
-    let mut timed = || {
-        let (start, cpu) = (Instant::now(), cpu_seconds());
-        let result = f()?;
-        let wall = start.elapsed().as_secs_f64() * 1e3;
-        let cpu = cpu_seconds().zip(cpu).map(|(end, start)| (end - start) * 1e3);
-        Ok((Time { wall, cpu }, result))
-    };
-    let first = timed();
-    (1..runs).fold(first, |best, _| {
-        let ((best, _), (next, result)) = (best?, timed()?);
-        let cpu = best.cpu.zip(next.cpu).map(|(x, y)| x.min(y));
-        Ok((Time { wall: best.wall.min(next.wall), cpu }, result))
-    })
+fn fastest<T>(runs: usize, mut f: impl FnMut() -> Result<T>) -> Result<(Seconds, T)> {
+    let (result, mut best) = timed(&mut f);
+    let mut last = result?;
+    for _ in 1..runs {
+        let (result, seconds) = timed(&mut f);
+        (last, best) = (result?, best.min(seconds));
+    }
+    Ok((best, last))
 }
 
 /// The mean error of the sigmoid for a normal error of the index, in units of the argument, and of
@@ -242,8 +217,4 @@ fn predicted(index: f64, variance: f64) -> f64 {
 fn deviation(results: &[f64]) -> f64 {
     let squares: f64 = results.iter().map(|y| (y - LEVEL).powi(2)).sum();
     (squares / results.len() as f64).sqrt()
-}
-
-fn sigmoid(x: f64) -> f64 {
-    1.0 / (1.0 + (-x).exp())
 }

@@ -1,6 +1,7 @@
 //! Group `bridge`: LWE values to the slots of one ciphertext, at the sizes of a preset: by the ring
 //! bridge (`ring`: ring packing, mod raise, CoeffsToSlots, the reduction modulo `q0`) and by the
-//! linear transform of PEGASUS, Fig. 5, with the reduction modulo `q` (`linear`).
+//! linear transform of PEGASUS, Fig. 5, with the reduction modulo `q` (`linear`; `lt_of` is the
+//! transform alone).
 //!
 //! The values are encrypted directly under their source secret. `key_bytes` counts all keys of the
 //! path in seeded wire form. `max_abs_err` is relative to the sines of the phases without their
@@ -8,24 +9,19 @@
 
 use std::f64::consts::TAU;
 
-use bellerophon::lookup::{
-    Layout, Reduction, RepackKey, RingBridge, RingBridgeKeys, SeededRepackKey,
-    linear_bridge::{repack, rotation_steps},
-};
-use bellerophon::lwe::{self, Ciphertext};
-use bellerophon::mlwe::SecretKey;
+use bellerophon::circuits::eval_mod::Mod1Output;
+use bellerophon::ckks::{Ciphertext, KeyLevels};
+use bellerophon::lookup::linear_bridge::{partial_decryption, repack, rotation_steps};
+use bellerophon::lookup::{Layout, Reduction, RingBridge, RingBridgeKeys, SeededRepackKey};
 use bellerophon::ring::Modulus;
-use bellerophon::{Params, Preset};
-use bellerophon::{
-    circuits::eval_mod::Mod1Output,
-    ckks::{EvaluationKeys, Evaluator, KeyLevels, decrypt_values},
-};
-use rand::{CryptoRng, SeedableRng};
-use rand_chacha::ChaCha20Rng;
-
-use super::measure::Bench;
+use bellerophon::{Params, Preset, lwe};
+use common::facts::Facts;
 use common::program::Failure;
 use common::stats::Errors;
+use rand::CryptoRng;
+
+use crate::measure::{Bench, Timed};
+use crate::world::World;
 
 /// Values to pack.
 const COUNT: usize = 1024;
@@ -33,87 +29,88 @@ const COUNT: usize = 1024;
 /// Values to pack with the ring bridge.
 const RING_COUNTS: [usize; 2] = [1024, 4096];
 
+/// Values of the linear transform alone.
+const LINEAR_COUNTS: [usize; 4] = [64, 256, 1024, 4096];
+
 /// Rotations of the LWE secret in the repacking key, as in the facade.
 const BABY_STEPS: usize = 32;
 
 /// Measures the group.
 pub fn measure(bench: &mut Bench, preset: Preset) -> Result<(), Failure> {
     let params = Params::preset(preset)?;
-    let rng = &mut ChaCha20Rng::seed_from_u64(1);
-    if params.lookups()?.ring().is_some() {
-        let bridge = OverRing::generate(&params, rng)?;
-        for count in RING_COUNTS {
-            bridge.measure(bench, count)?;
-        }
+    if let Some(ring) = params.lookups()?.ring() {
+        over_ring(bench, &params, ring)?;
     }
-    let bridge = Bridge::generate(&params, rng)?;
+    linear(bench, &params)
+}
 
-    let mut latest = None;
-    let row = bench.time(format!("bridge/linear/{COUNT}"), 1, || latest = Some(bridge.cross()));
-    let result = latest.transpose()?;
-    let error = result.map(|found| bridge.error(&found)).transpose()?;
-    row.extra.insert("preset", params.name().into());
-    row.extra.insert("key_bytes", bridge.key_bytes.into());
-    row.extra.insert("max_abs_err", error.into());
+fn over_ring(bench: &mut Bench, params: &Params, ring: &RingBridge) -> Result<(), Failure> {
+    let (lookups, sizes) = (params.lookups()?, params.lookups()?.lwe_params());
+    let mut world = World::new(params.ckks(), &ring.keys())?;
+    let small = lwe::SecretKey::generate_ring(sizes, &mut world.rng)?;
+    let keys = RingBridgeKeys::generate(ring, &world.secret, &small, &mut world.rng)?;
+    let key_bytes = world.evaluator.keys().byte_len() + keys.byte_len();
+    let (sigma, most) = (sizes.spec().ring_sigma, RING_COUNTS[1]);
+    let (values, sines) = phases(most, sizes.ring_modulus(), &small, sigma, &mut world.rng)?;
+    let (output, level) = (output(params), lookups.level_after());
+    for count in RING_COUNTS.into_iter().filter(|&count| count <= params.slots()) {
+        let (layout, values) = (Layout::in_order(count)?, &values[..count]);
+        let timed = bench.time(format!("bridge/ring/{count}"), 1, || {
+            let (sine, evaluator) = (Reduction::Sine, &world.evaluator);
+            ring.lwe_to_slots(evaluator, &keys, values, &layout, sine, output, level)
+        })?;
+        bench.rows.push(row(params, &world, timed, &sines[..count], key_bytes)?);
+    }
     Ok(())
 }
 
-/// The ring bridge with its keys.
-struct OverRing<'a> {
-    params: &'a Params,
-    ring: &'a RingBridge,
-    secret: SecretKey,
-    evaluator: Evaluator,
-    keys: RingBridgeKeys,
-    key_bytes: usize,
-    values: Vec<Ciphertext>,
-    expected: Vec<f64>,
+fn linear(bench: &mut Bench, params: &Params) -> Result<(), Failure> {
+    let (lookups, sizes) = (params.lookups()?, params.lookups()?.lwe_params());
+    let (slots, top) = (params.ckks(), params.levels());
+    let baby = BABY_STEPS.min(sizes.spec().dimension);
+    let giants = rotation_steps(sizes.spec().dimension, baby)?;
+    let needs = KeyLevels::default().multiply(top - 1).rotate(giants, top);
+    let mut world = World::new(slots, &needs)?;
+    let World { secret: own, rng, .. } = &mut world;
+    let secret = lwe::SecretKey::generate_lwe(sizes, rng)?;
+    let key = SeededRepackKey::generate(slots, secret.coefficients(), own, baby, top + 1, rng)?;
+    let key_bytes = world.evaluator.keys().byte_len() + key.byte_len(slots);
+    let key = key.expand(slots)?;
+    let (reduction, sigma) = (lookups.reduction(), sizes.spec().sigma);
+    for count in LINEAR_COUNTS.into_iter().filter(|&count| count <= params.slots()) {
+        let (values, sines) = phases(count, sizes.modulus(), &secret, sigma, &mut world.rng)?;
+        let (layout, evaluator) = (Layout::in_order(count)?, &world.evaluator);
+        let timed = bench.time(format!("bridge/linear/lt_of_{count}"), 1, || {
+            let (factor, bound) = (1.0 / reduction.width(), reduction.bound());
+            partial_decryption(evaluator, &key, &values, &layout, factor, bound, top - 1)
+        })?;
+        bench.rows.push(timed.row.with("preset", params.name()));
+        if count == COUNT {
+            let (output, level) = (output(params), lookups.level_after());
+            let timed = bench.time(format!("bridge/linear/{count}"), 1, || {
+                repack(evaluator, &key, &values, &layout, reduction, output, level)
+            })?;
+            bench.rows.push(row(params, &world, timed, &sines, key_bytes)?);
+        }
+    }
+    Ok(())
 }
 
-impl<'a> OverRing<'a> {
-    fn generate(params: &'a Params, rng: &mut impl CryptoRng) -> bellerophon::Result<Self> {
-        let (slots, lookups) = (params.ckks(), params.lookups()?);
-        let lookup = lookups.lwe_params();
-        let ring = lookups.ring().ok_or_else(bellerophon::lookup::error::no_ring_bridge)?;
-        let secret = SecretKey::generate(slots.lattice(), rng)?;
-        let small = lwe::SecretKey::generate_ring(lookup, rng)?;
-        let keys = RingBridgeKeys::generate(ring, &secret, &small, rng)?;
-        let arithmetic = EvaluationKeys::generate(slots, &secret, &ring.keys(), rng)?;
-        let (values, expected) =
-            phases(RING_COUNTS[1], lookup.ring_modulus(), &small, lookup.spec().ring_sigma, rng)?;
-        Ok(Self {
-            params,
-            ring,
-            evaluator: Evaluator::new(slots, &arithmetic)?,
-            key_bytes: arithmetic.byte_len() + keys.byte_len(),
-            secret,
-            keys,
-            values,
-            expected,
-        })
-    }
+fn output(params: &Params) -> Mod1Output {
+    Mod1Output { amplitude: 1.0, scale: params.ckks().scale() }
+}
 
-    fn measure(&self, bench: &mut Bench, count: usize) -> bellerophon::Result<()> {
-        let layout = Layout::in_order(count)?;
-        let (slots, reduction) = (self.params.ckks(), Reduction::Sine);
-        let output = Mod1Output { amplitude: 1.0, scale: slots.scale() };
-        let level = self.params.lookups()?.level_after();
-        let cross = || {
-            let values = &self.values[..count];
-            let (evaluator, keys) = (&self.evaluator, &self.keys);
-            self.ring.lwe_to_slots(evaluator, keys, values, &layout, reduction, output, level)
-        };
-        let mut latest = None;
-        let row = bench.time(format!("bridge/ring/{count}"), 1, || latest = Some(cross()));
-        if let Some(result) = latest.transpose()? {
-            let found: Vec<f64> = decrypt_values(slots, &result, &self.secret)?;
-            let error = Errors::between(&self.expected[..count], &found).max;
-            row.extra.insert("max_abs_err", error.into());
-        }
-        row.extra.insert("preset", self.params.name().into());
-        row.extra.insert("key_bytes", self.key_bytes.into());
-        Ok(())
-    }
+/// The row of a bridge, with the error of its result.
+fn row(
+    params: &Params,
+    world: &World,
+    timed: Timed<Ciphertext>,
+    sines: &[f64],
+    key_bytes: usize,
+) -> Result<Facts, Failure> {
+    let error = Errors::between(sines, &world.decrypt(&timed.last)?).max;
+    let row = timed.row.with("preset", params.name()).with("key_bytes", key_bytes);
+    Ok(row.with("max_abs_err", error))
 }
 
 /// Values whose phases lie within a sixth of the period, about as far as look-ups of the facade go,
@@ -124,7 +121,7 @@ fn phases(
     secret: &lwe::SecretKey,
     sigma: f64,
     rng: &mut impl CryptoRng,
-) -> bellerophon::Result<(Vec<Ciphertext>, Vec<f64>)> {
+) -> bellerophon::Result<(Vec<lwe::Ciphertext>, Vec<f64>)> {
     let period = modulus.value() as f64;
     let value = |i: usize| {
         // Permuted, so that every part of the values spans them all.
@@ -133,60 +130,4 @@ fn phases(
         Ok((lwe::encrypt(modulus, secret, phase, sigma, rng)?, (TAU * fraction).sin()))
     };
     Ok((0..count).map(value).collect::<bellerophon::Result<Vec<_>>>()?.into_iter().unzip())
-}
-
-/// The values on one side, with the keys and plans that bring them to the other.
-struct Bridge<'a> {
-    params: &'a Params,
-    secret: SecretKey,
-    evaluator: Evaluator,
-    key: RepackKey,
-    key_bytes: usize,
-    layout: Layout,
-    values: Vec<Ciphertext>,
-    expected: Vec<f64>,
-}
-
-impl<'a> Bridge<'a> {
-    fn generate(params: &'a Params, rng: &mut impl CryptoRng) -> bellerophon::Result<Self> {
-        let (slots, lookup, top) = (params.ckks(), params.lookups()?.lwe_params(), params.levels());
-        let secret = SecretKey::generate(slots.lattice(), rng)?;
-        let baby = BABY_STEPS.min(lookup.spec().dimension);
-        let giants = rotation_steps(lookup.spec().dimension, baby)?;
-        let needs = KeyLevels::default().multiply(top - 1).rotate(giants, top);
-        let keys = EvaluationKeys::generate(slots, &secret, &needs, rng)?;
-        let lwe = lwe::SecretKey::generate_lwe(lookup, rng)?;
-        let coefficients = lwe.coefficients();
-        let key = SeededRepackKey::generate(slots, coefficients, &secret, baby, top + 1, rng)?;
-        let (values, expected) = phases(COUNT, lookup.modulus(), &lwe, lookup.spec().sigma, rng)?;
-        Ok(Self {
-            params,
-            evaluator: Evaluator::new(slots, &keys)?,
-            key_bytes: keys.byte_len() + key.byte_len(slots),
-            key: key.expand(slots)?,
-            secret,
-            layout: Layout::in_order(COUNT)?,
-            values,
-            expected,
-        })
-    }
-
-    fn cross(&self) -> bellerophon::Result<bellerophon::Ciphertext> {
-        let params = self.params;
-        let output = Mod1Output { amplitude: 1.0, scale: params.ckks().scale() };
-        repack(
-            &self.evaluator,
-            &self.key,
-            &self.values,
-            &self.layout,
-            params.lookups()?.reduction(),
-            output,
-            params.lookups()?.level_after(),
-        )
-    }
-
-    fn error(&self, result: &bellerophon::Ciphertext) -> bellerophon::Result<f64> {
-        let found: Vec<f64> = decrypt_values(self.params.ckks(), result, &self.secret)?;
-        Ok(Errors::between(&self.expected, &found).max)
-    }
 }

@@ -3,16 +3,17 @@
 use std::time::Instant;
 
 use bellerophon::circuits::approx::{Function, Known};
-use bellerophon::circuits::fbt::PeriodicFunction;
 use bellerophon::prelude::*;
-use rand::{RngExt, SeedableRng};
+use common::facts::Facts;
+use common::memory;
+use common::prelude::Session;
+use common::program::Failure;
+use common::random::seeded;
+use common::session::params_for_vectors;
+use rand::RngExt;
 use rand_chacha::ChaCha20Rng;
 
-use super::measure::{Bench, Row};
-use common::cpu::cpu_seconds;
-use common::memory;
-use common::program::Failure;
-use common::session::params_for_vectors;
+use crate::measure::{Bench, Timed, row, timed};
 
 /// Values of a full vector: both parts of the slots.
 const FULL: usize = 1 << 16;
@@ -32,161 +33,153 @@ const TABLES: [(u32, Preset, usize); 6] = [
 const CHAIN: usize = 8;
 
 /// The smooth functions measured on `[-8, 8]`, with the requested bits of their series.
-const SMOOTH: [(&str, f64); 2] = [("sigmoid", 26.0), ("gelu", 23.0)];
+const SMOOTH: [(&str, Known, f64); 2] =
+    [("sigmoid", Known::Sigmoid, 26.0), ("gelu", Known::Gelu, 23.0)];
 
 pub fn measure(bench: &mut Bench) -> Result<(), Failure> {
     for (bits, preset, count) in TABLES {
         // A short run leaves out the sets whose key generation alone takes too long.
-        if !bench.is_small() || bits == 1 {
-            tables(bench, bits, preset, count)?;
+        if !bench.small || bits == 1 {
+            let mut set = Set::new(preset, count)?;
+            set.table(bench, bits)?;
+            if (bits, count) == (8, FULL) {
+                set.several(bench, 8, 3)?;
+                // More entries on the same set, with no level left.
+                set.several(bench, 10, 1)?;
+                set.several(bench, 10, 3)?;
+                set.chain(bench)?;
+            }
         }
     }
-    if !bench.is_small() {
-        smooth(bench)?;
-    }
-    Ok(())
+    if bench.small { Ok(()) } else { Set::new(Preset::Smooth, FULL)?.smooth(bench) }
 }
 
 /// A set ready for use.
-struct Session {
-    client: ClientKey,
-    server: Evaluator,
-    key_bytes: usize,
+struct Set {
+    session: Session,
+    count: usize,
     setup_s: f64,
     rng: ChaCha20Rng,
 }
 
-impl Session {
+impl Set {
     /// The set of a preset for `count` values.
     fn new(preset: Preset, count: usize) -> Result<Self, Failure> {
         memory::reset_peak();
         let begin = Instant::now();
         let params = params_for_vectors(preset, count)?;
-        let mut rng = ChaCha20Rng::seed_from_u64(1);
-        let client = ClientKey::generate_with(&params, &mut rng)?;
-        let needs = Needs::new().functional();
-        let keys = client.evaluation_keys_with(&needs, &mut rng)?;
-        let key_bytes = keys.byte_len();
-        let server = Evaluator::new(keys)?;
-        Ok(Self { client, server, key_bytes, setup_s: begin.elapsed().as_secs_f64(), rng })
+        let session = Session::open(params, &Needs::new().functional())?;
+        Ok(Self { session, count, setup_s: begin.elapsed().as_secs_f64(), rng: seeded(1) })
     }
 
-    fn integers(&mut self, count: usize, p: usize) -> Vec<usize> {
-        (0..count).map(|_| self.rng.random_range(0..p)).collect()
+    /// Random integers of `0 .. p`, and their encryption.
+    fn integers(&mut self, p: usize) -> Result<(Vec<usize>, IntVec), Failure> {
+        let x: Vec<usize> = (0..self.count).map(|_| self.rng.random_range(0..p)).collect();
+        let ct = self.session.client.encrypt(&x, Modulo(p))?;
+        Ok((x, ct))
     }
 
-    /// The fields of every row.
-    fn describe(&self, row: &mut Row, values: usize) {
-        row.extra.insert("values", values.into());
-        row.extra.insert("key_bytes", self.key_bytes.into());
-        row.extra.insert("setup_s", self.setup_s.into());
-        row.extra.insert("peak_rss_bytes", memory::peak_rss_bytes().into());
+    /// The number of results that are not those of the function.
+    fn wrong(
+        &self,
+        y: &IntVec,
+        x: &[usize],
+        function: impl Fn(usize) -> usize,
+    ) -> Result<usize, Failure> {
+        let found = self.session.client.decrypt_integers(y)?;
+        Ok(found.iter().zip(x).filter(|(y, x)| **y != function(**x)).count())
     }
-}
 
-fn tables(bench: &mut Bench, bits: u32, preset: Preset, count: usize) -> Result<(), Failure> {
-    let p = 1usize << bits;
-    let mut session = Session::new(preset, count)?;
-    let entries = session.integers(p, p);
-    let table = IntTable::new(p, p, |k| entries[k])?;
-    let x = session.integers(count, p);
-    let ct = session.client.encrypt(&x, Modulo(p))?;
-    let mut result = None;
-    let row = bench.time(format!("fbt/{bits}to{bits}/{count}"), 1, || {
-        result = Some(session.server.integers().tables(&ct, &[&table]));
-    });
-    let y = result.expect("it ran")?.remove(0);
-    let found = session.client.decrypt_integers(&y)?;
-    let wrong = found.iter().zip(&x).filter(|(y, x)| **y != entries[**x]).count();
-    let reals = session.client.decrypt_paired(y.values())?;
-    let off = reals.iter().zip(&x).map(|(y, &x)| (y - entries[x] as f64).abs());
-    let worst = off.fold(0.0, f64::max);
-    row.extra.insert("wrong", wrong.into());
-    row.extra.insert("bits_worst", ((p - 1) as f64 / worst).log2().into());
-    session.describe(row, count);
-    if (bits, count) == (8, FULL) {
-        several(bench, &mut session, (8, 3))?;
-        // More entries on the same set, with no level left.
-        several(bench, &mut session, (10, 1))?;
-        several(bench, &mut session, (10, 3))?;
-        chain(bench, &mut session, p)?;
+    /// Adds a row with the facts of every row.
+    fn push(&self, bench: &mut Bench, row: Facts) {
+        bench.rows.push(
+            row.with("values", self.count)
+                .with("key_bytes", self.session.key_bytes)
+                .with("setup_s", self.setup_s)
+                .with("peak_rss_bytes", memory::peak_rss_bytes()),
+        );
     }
-    Ok(())
-}
 
-/// Tables of the same integers: the cost of each additional table.
-fn several(
-    bench: &mut Bench,
-    session: &mut Session,
-    (bits, count): (u32, usize),
-) -> Result<(), Failure> {
-    let p = 1usize << bits;
-    let tables: Result<Vec<IntTable>, _> =
-        (0..count).map(|s| IntTable::new(p, p, move |k| (k * k + s * k) % p)).collect();
-    let tables = tables?;
-    let tables: Vec<&IntTable> = tables.iter().collect();
-    let x = session.integers(FULL, p);
-    let ct = session.client.encrypt(&x, Modulo(p))?;
-    let mut result = None;
-    let row = bench.time(format!("fbt/{bits}to{bits}/{FULL}/tables_{count}"), 1, || {
-        result = Some(session.server.integers().tables(&ct, &tables));
-    });
-    let results = result.expect("it ran")?;
-    let mut wrong = 0;
-    for (s, y) in results.iter().enumerate() {
-        let found = session.client.decrypt_integers(y)?;
-        wrong += found.iter().zip(&x).filter(|(y, x)| **y != (*x * *x + s * *x) % p).count();
+    /// A table of random entries.
+    fn table(&mut self, bench: &mut Bench, bits: u32) -> Result<(), Failure> {
+        let p = 1usize << bits;
+        let entries: Vec<usize> = (0..p).map(|_| self.rng.random_range(0..p)).collect();
+        let name = format!("fbt/{bits}to{bits}/{}", self.count);
+        let (x, timed) = self.tables(bench, name, p, 1, |_, k| entries[k])?;
+        let reals = self.session.client.decrypt_paired(timed.last[0].values())?;
+        let off = reals.iter().zip(&x).map(|(y, &x)| (y - entries[x] as f64).abs());
+        let worst = off.fold(0.0, f64::max);
+        self.push(bench, timed.row.with("bits_worst", ((p - 1) as f64 / worst).log2()));
+        Ok(())
     }
-    row.extra.insert("wrong", wrong.into());
-    session.describe(row, FULL);
-    Ok(())
-}
 
-/// Tables in a row: the time of all of them.
-fn chain(bench: &mut Bench, session: &mut Session, p: usize) -> Result<(), Failure> {
-    let step = |k: usize| (k * k + 91 * k + 13) % p;
-    let x = session.integers(FULL, p);
-    let mut ct = session.client.encrypt(&x, Modulo(p))?;
-    let table = IntTable::new(p, p, step)?;
-    let (begin, cpu) = (Instant::now(), cpu_seconds());
-    for _ in 0..CHAIN {
-        ct = session.server.integers().tables(&ct, &[&table])?.remove(0);
+    /// Tables of the same integers: the cost of each additional table.
+    fn several(&mut self, bench: &mut Bench, bits: u32, count: usize) -> Result<(), Failure> {
+        let p = 1usize << bits;
+        let name = format!("fbt/{bits}to{bits}/{FULL}/tables_{count}");
+        let (_, timed) = self.tables(bench, name, p, count, |s, k| (k * k + s * k) % p)?;
+        self.push(bench, timed.row);
+        Ok(())
     }
-    let seconds = begin.elapsed().as_secs_f64();
-    let of_threads = cpu_seconds().zip(cpu).map(|(now, then)| now - then);
-    let found = session.client.decrypt_integers(&ct)?;
-    let wanted = x.iter().map(|&x| (0..CHAIN).fold(x, |x, _| step(x)));
-    let wrong = found.iter().zip(wanted).filter(|(y, x)| **y != *x).count();
-    let row = bench.record(format!("fbt/8to8/{FULL}/chain_of_{CHAIN}"), seconds * 1e3, 1);
-    row.extra.insert("cpu_ms", of_threads.map(|s| s * 1e3).into());
-    row.extra.insert("wrong", wrong.into());
-    session.describe(row, FULL);
-    Ok(())
-}
 
-fn smooth(bench: &mut Bench) -> Result<(), Failure> {
-    let mut session = Session::new(Preset::Smooth, FULL)?;
-    let functional = session.client.params().functional()?.clone();
-    let input_level = functional.input_level();
-    let x: Vec<f64> = (0..FULL).map(|_| session.rng.random_range(-8.0..8.0)).collect();
-    let ct = session.client.encrypt(&x, Paired(-8.0..=8.0))?;
-    for (name, bits) in SMOOTH {
-        let f = match name {
-            "sigmoid" => Function::from(Known::Sigmoid),
-            _ => Function::from(Known::Gelu),
-        };
-        let accuracy = Accuracy::bits(bits);
-        let prepared: PeriodicFunction = functional.real_function(&f, -8.0, 8.0, accuracy)?;
-        let mut result = None;
-        let row = bench.time(format!("fbt/{name}/{FULL}"), 1, || {
-            result = Some(session.server.functions_of(&ct, &[&prepared]));
+    /// Times some tables of the same random integers of `0 .. p`, and counts wrong results;
+    /// `entry(s, k)` is entry `k` of table `s`.
+    fn tables(
+        &mut self,
+        bench: &Bench,
+        name: String,
+        p: usize,
+        count: usize,
+        entry: impl Fn(usize, usize) -> usize,
+    ) -> Result<(Vec<usize>, Timed<Vec<IntVec>>), Failure> {
+        let tables = (0..count).map(|s| IntTable::new(p, p, |k| entry(s, k)));
+        let tables = tables.collect::<Result<Vec<IntTable>, _>>()?;
+        let tables: Vec<&IntTable> = tables.iter().collect();
+        let (x, ct) = self.integers(p)?;
+        let integers = self.session.server.integers();
+        let mut timed = bench.time(name, 1, || integers.tables(&ct, &tables))?;
+        let wrong = timed.last.iter().enumerate().map(|(s, y)| self.wrong(y, &x, |k| entry(s, k)));
+        timed.row = timed.row.with("wrong", wrong.sum::<Result<usize, Failure>>()?);
+        Ok((x, timed))
+    }
+
+    /// Tables of 8 bits in a row: the time of all of them.
+    fn chain(&mut self, bench: &mut Bench) -> Result<(), Failure> {
+        let p = 256;
+        let step = |k: usize| (k * k + 91 * k + 13) % p;
+        let table = IntTable::new(p, p, step)?;
+        let (x, ct) = self.integers(p)?;
+        let integers = self.session.server.integers();
+        let (y, seconds) = timed(|| {
+            (0..CHAIN).try_fold(ct, |ct, _| Ok(integers.tables(&ct, &[&table])?.remove(0)))
         });
-        let y = result.expect("it ran")?.remove(0);
-        let found = session.client.decrypt_paired(&y)?;
-        let off = found.iter().zip(&x).map(|(y, &x)| (y - f.value(x)).abs());
-        row.extra.insert("bits_worst", (-off.fold(0.0, f64::max).log2()).into());
-        row.extra.insert("levels_left", (y.inner().level() - input_level).into());
-        session.describe(row, FULL);
+        let y = y.map_err(|error: bellerophon::Error| Failure::run(error))?;
+        let row = row(format!("fbt/8to8/{FULL}/chain_of_{CHAIN}"), seconds.wall * 1e3, 1);
+        let wrong = self.wrong(&y, &x, |x| (0..CHAIN).fold(x, |x, _| step(x)))?;
+        let cpu_ms = seconds.cpu.map(|seconds| seconds * 1e3);
+        self.push(bench, row.with("cpu_ms", cpu_ms).with("wrong", wrong));
+        Ok(())
     }
-    Ok(())
+
+    fn smooth(&mut self, bench: &mut Bench) -> Result<(), Failure> {
+        let functional = self.session.params.functional()?.clone();
+        let x: Vec<f64> = (0..FULL).map(|_| self.rng.random_range(-8.0..8.0)).collect();
+        let ct = self.session.client.encrypt(&x, Paired(-8.0..=8.0))?;
+        for (name, known, bits) in SMOOTH {
+            let f = Function::from(known);
+            let prepared = functional.real_function(&f, -8.0, 8.0, Accuracy::bits(bits))?;
+            let server = &self.session.server;
+            let timed = bench
+                .time(format!("fbt/{name}/{FULL}"), 1, || server.functions_of(&ct, &[&prepared]))?;
+            let y = &timed.last[0];
+            let found = self.session.client.decrypt_paired(y)?;
+            let off = found.iter().zip(&x).map(|(y, &x)| (y - f.value(x)).abs());
+            let row = timed
+                .row
+                .with("bits_worst", -off.fold(0.0, f64::max).log2())
+                .with("levels_left", y.inner().level() - functional.input_level());
+            self.push(bench, row);
+        }
+        Ok(())
+    }
 }

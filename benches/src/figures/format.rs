@@ -3,38 +3,35 @@
 //!
 //! `bytes` is the size of the envelope, `mb_per_s` that size divided by the time.
 
-use bellerophon::format;
-use bellerophon_ckks::{
-    Ciphertext, Encoder, Interval, Params, ParamsSpec, SeededCiphertext, encrypt, encrypt_seeded,
+use bellerophon::ckks::{
+    Ciphertext, KeyLevels, Params, ParamsSpec, SeededCiphertext, encrypt, encrypt_seeded,
 };
-use bellerophon_mlwe::{GaloisKey, RelinKeys, SecretKey};
-use bellerophon_ring::wire::Wire;
+use bellerophon::format;
+use bellerophon::mlwe::{GaloisKey, RelinKeys};
+use bellerophon::ring::wire::Wire;
+use common::program::Failure;
 
-use super::measure::Bench;
-use common::{program::Failure, random};
+use crate::measure::{Bench, Timed};
+use crate::world::World;
 
 /// Measures the group.
 pub fn measure(bench: &mut Bench) -> Result<(), Failure> {
-    let spec = ParamsSpec::w1()?;
-    let params = Params::new(spec)?;
-    let rng = &mut random::seeded(1);
-    let secret = SecretKey::generate(params.lattice(), rng)?;
-    let values: Vec<f64> = (0..params.max_slots()).map(|i| (i % 17) as f64 / 16.0).collect();
-    let encoder = Encoder::new(&params);
-    let range = Interval::real(0.0, 1.0)?;
-    let plaintext = encoder.encode(&values, range, params.scale(), params.limbs())?;
+    let params = Params::new(ParamsSpec::w1()?)?;
+    let mut world = World::new(&params, &KeyLevels::default())?;
+    let values = world.values(0.0, 1.0);
+    let plain = world.encode(&values, [0.0, 1.0])?;
+    let World { secret, rng, .. } = &mut world;
 
-    let fresh = encrypt_seeded(&params, &plaintext, &secret, rng)?;
-    both::<SeededCiphertext>(bench, "fresh_ciphertext", &params, &fresh, |read| {
-        read.expand(&params).map(|_| ()).map_err(Failure::run)
-    })?;
-    let ct = encrypt(&params, &plaintext, &secret, rng)?;
-    both::<Ciphertext>(bench, "ciphertext", &params, &ct, |_| Ok(()))?;
+    let fresh = encrypt_seeded(&params, &plain, secret, rng)?;
+    let expand = |read: SeededCiphertext| read.expand(&params).map(drop);
+    both(bench, "fresh_ciphertext", &params, &fresh, expand)?;
+    let ct = encrypt(&params, &plain, secret, rng)?;
+    both(bench, "ciphertext", &params, &ct, |_: Ciphertext| Ok(()))?;
     let (route, limbs) = (params.relin_strategy(), params.limbs());
-    let relin = RelinKeys::generate(route, &secret, limbs, rng)?;
-    both::<RelinKeys>(bench, "relinearisation_key", route, &relin, |_| Ok(()))?;
-    let galois = GaloisKey::generate(&secret, 5, limbs, rng)?;
-    both::<GaloisKey>(bench, "galois_key", params.lattice(), &galois, |_| Ok(()))
+    let relin = RelinKeys::generate(route, secret, limbs, rng)?;
+    both(bench, "relinearisation_key", route, &relin, |_: RelinKeys| Ok(()))?;
+    let galois = GaloisKey::generate(secret, 5, limbs, rng)?;
+    both(bench, "galois_key", params.lattice(), &galois, |_: GaloisKey| Ok(()))
 }
 
 /// Rows for writing an object, and for reading and preparing it.
@@ -43,26 +40,16 @@ fn both<T: Wire>(
     name: &str,
     params: &T::Params,
     object: &T,
-    ready: impl Fn(&T) -> Result<(), Failure>,
+    ready: impl Fn(T) -> bellerophon::Result<()>,
 ) -> Result<(), Failure> {
     let bytes = format::to_bytes(params, object)?;
-    let mut outcome = Ok(());
-    for direction in ["write", "read"] {
-        let row = bench.time(format!("format/{direction}/{name}"), 1, || {
-            let done = match direction {
-                "write" => format::to_bytes(params, object).map(|_| ()).map_err(Failure::run),
-                _ => match format::from_bytes::<T>(params, &bytes) {
-                    Ok(read) => ready(&read),
-                    Err(error) => Err(Failure::run(error)),
-                },
-            };
-            if done.is_err() {
-                outcome = done;
-            }
-        });
-        row.extra.insert("bytes", bytes.len().into());
-        let speed = bytes.len() as f64 / 1e3 / row.median_ms;
-        row.extra.insert("mb_per_s", speed.round().into());
-    }
-    outcome
+    let write = bench
+        .time(format!("format/write/{name}"), 1, || format::to_bytes(params, object).map(drop))?;
+    let read = bench
+        .time(format!("format/read/{name}"), 1, || ready(format::from_bytes(params, &bytes)?))?;
+    bench.rows.extend([write, read].map(|Timed { row, ms, .. }| {
+        let speed = bytes.len() as f64 / 1e3 / ms;
+        row.with("bytes", bytes.len()).with("mb_per_s", speed.round())
+    }));
+    Ok(())
 }

@@ -1,5 +1,5 @@
 //! Group `mlwe`: products of module ciphertexts (tensor, relinearization and rescale at the top
-//! level) and ring switches between module and RLWE, on the sets of DPad-HE.
+//! level), ring switches between module and RLWE, and rotations, on the sets of DPad-HE.
 //!
 //! `T3r2` to `T3r8` are Table 3 of the paper (n = 2^13), `SetI` to `SetVI` Table 5. `rank1` and
 //! `direct` relinearize with one key switch, `dpad` at the paper's temporary rank, `chosen` by the
@@ -13,92 +13,104 @@
 //!
 //! A small run measures `T3r2` only.
 
-use std::hint::black_box;
-
-use bellerophon_mlwe::{
-    Ciphertext, KeySwitchKey, ModuleMap, Params, RelinKeys, RelinStrategy, RingConversion,
-    SecretKey, Security, paper::DPad,
+use bellerophon::Result;
+use bellerophon::mlwe::{
+    Ciphertext, GaloisKeys, KeySwitchKey, ModuleMap, Params, RankHoistedKeys, RankReduceKey,
+    RelinKeys, RelinStrategy, RingConversion, SecretKey, Security, paper::DPad, rotation_exponent,
 };
-use bellerophon_ring::{Addend, Epilogue, KeyRows, Ntt, Poly};
-use rand::SeedableRng;
+use bellerophon::ring::{Addend, Epilogue, KeyRows, Modulus, Ntt, Poly, prime};
+use common::facts::Facts;
+use common::program::Failure;
+use common::random::seeded;
 use rand_chacha::ChaCha20Rng;
 
-use super::measure::{Bench, Row};
-use common::program::Failure;
+use crate::measure::Bench;
 
 /// The smallest rank whose direct key does not fit memory.
 const SHARED_RANK: usize = 7;
 
 /// Measures the group.
-pub fn measure(bench: &mut Bench) -> Result<(), Failure> {
-    if bench.is_small() {
+pub fn measure(bench: &mut Bench) -> std::result::Result<(), Failure> {
+    if bench.small {
         return products(bench, DPad::Rank2);
     }
     for set in DPad::TABLE_3.into_iter().chain(DPad::TABLE_5) {
         products(bench, set)?;
     }
-    conversions(bench)
+    for set in [DPad::SetI, DPad::SetIV] {
+        conversions(bench, set)?;
+    }
+    // Rank 6 has room for two digits, rank 8 for one.
+    rotations(bench, DPad::SetIII, Route::Own, &[1, 2, 4, 6])?;
+    rotations(bench, DPad::SetIII, Route::Paper, &[1, 2, 4, 6])?;
+    rotations(bench, DPad::SetIII, Route::Raised { rank: 6, primes: 9 }, &[6])?;
+    rotations(bench, DPad::SetIII, Route::Raised { rank: 8, primes: 18 }, &[6])?;
+    rotations(bench, DPad::SetI, Route::Own, &[1, 6])?;
+    rotations(bench, DPad::SetI, Route::Raised { rank: 2, primes: 18 }, &[1, 6])
 }
 
-/// A set with a secret key and two ciphertexts.
+/// A secret key with two ciphertexts.
 struct World {
-    set: DPad,
     secret: SecretKey,
     x: Ciphertext,
     y: Ciphertext,
     rng: ChaCha20Rng,
 }
 
-/// All strategies on one set; keys are freed before the next are generated.
-fn products(bench: &mut Bench, set: DPad) -> Result<(), Failure> {
+impl World {
+    fn new(params: &Params) -> Result<Self> {
+        let mut rng = seeded(1);
+        let secret = SecretKey::generate(params, &mut rng)?;
+        let mut fresh = || secret.encrypt(&params.q().zero(), &mut rng);
+        let (x, y) = (fresh()?, fresh()?);
+        Ok(Self { secret, x, y, rng })
+    }
+}
+
+/// Tables 4, 6 and 7: all strategies on one set; keys are freed before the next are generated.
+fn products(bench: &mut Bench, set: DPad) -> std::result::Result<(), Failure> {
     let paper = set.relin_strategy()?;
     let params = paper.params().clone();
-    let mut rng = ChaCha20Rng::seed_from_u64(1);
-    let secret = SecretKey::generate(&params, &mut rng)?;
-    let mut fresh = || secret.encrypt(&params.q().zero(), &mut rng).map_err(Failure::run);
-    let (x, y) = (fresh()?, fresh()?);
-    let mut world = World { set, secret, x, y, rng };
-    if set.rank() == 1 {
-        return product(bench, &mut world, "rank1", &paper);
+    let limbs = params.q().limbs();
+    let mut world = World::new(&params)?;
+    let strategies = match set.rank() {
+        1 => vec![("rank1", paper)],
+        _ => vec![
+            ("direct", RelinStrategy::direct(&params)),
+            ("dpad", paper),
+            ("chosen", RelinStrategy::choose(&params, limbs)?),
+        ],
+    };
+    for (strategy, route) in strategies {
+        let name = format!("mlwe/{}/{strategy}", set.name());
+        let row = if strategy == "direct" && set.rank() >= SHARED_RANK {
+            shared_product(bench, &mut world, name, &route)?.with("key_shared", true)
+        } else {
+            let World { secret, x, y, rng } = &mut world;
+            let keys = RelinKeys::generate(&route, secret, limbs, rng)?;
+            bench.time(name, 1, || keys.multiply(x, y, 1))?.row
+        };
+        let bits = params.security_bits().min(route.raised().security_bits());
+        let row = row
+            .with("key_bytes", route.seeded_byte_len(limbs)?)
+            .with("digits", route.digits(limbs)?)
+            .with("ring_factor", route.factor())
+            .with("raised_rank", route.raised().spec().rank * route.factor());
+        bench.rows.push(secured(row, bits, &params));
     }
-    let direct = RelinStrategy::direct(&params);
-    match set.rank() < SHARED_RANK {
-        true => product(bench, &mut world, "direct", &direct)?,
-        false => shared_product(bench, &mut world, &direct)?,
-    }
-    product(bench, &mut world, "dpad", &paper)?;
-    let chosen = RelinStrategy::choose(&params, params.q().limbs())?;
-    product(bench, &mut world, "chosen", &chosen)
+    Ok(())
 }
 
-fn product(
-    bench: &mut Bench,
-    world: &mut World,
-    strategy: &str,
-    route: &RelinStrategy,
-) -> Result<(), Failure> {
-    let World { set, secret, x, y, rng } = world;
-    let limbs = route.params().q().limbs();
-    let keys = RelinKeys::generate(route, secret, limbs, rng)?;
-    let run = || keys.multiply(x, y, 1);
-    // An operation that works once here works in the loop.
-    run()?;
-    let row = bench.time(format!("mlwe/{}/{strategy}", set.name()), 1, || {
-        let _ = black_box(run());
-    });
-    describe(row, route, limbs)
-}
-
-/// As [`product`], with the key of one component for all of them.
+/// A product with the key of one component for all of them.
 fn shared_product(
-    bench: &mut Bench,
+    bench: &Bench,
     world: &mut World,
+    name: String,
     route: &RelinStrategy,
-) -> Result<(), Failure> {
-    let World { set, secret, x, y, rng } = world;
+) -> std::result::Result<Facts, Failure> {
+    let World { secret, x, y, rng } = world;
     let (params, limbs) = (route.params(), route.params().q().limbs());
-    let from = [secret.ntt(0)];
-    let key = KeySwitchKey::generate(&from, (&*secret).into(), secret, limbs, rng)?;
+    let key = KeySwitchKey::generate(&[secret.ntt(0)], (&*secret).into(), secret, limbs, rng)?;
     let (components, gadget) = (route.components(), params.gadget());
     let row = |at: usize| key.row(at / components, 0);
     let rows = || 0..gadget.digits(limbs) * components;
@@ -107,7 +119,7 @@ fn shared_product(
     let rows = KeyRows { columns: std::iter::once(bodies).chain(masks).collect(), limbs };
     let (ring, rank) = (params.q().at_limbs(limbs), params.spec().rank);
     let (masks, others) = (x.masks(), y.masks());
-    let row = bench.time(format!("mlwe/{}/direct", set.name()), 1, || {
+    let timed = bench.time(name, 1, || {
         let pairs = (0..rank).flat_map(|i| (i..rank).map(move |j| (i, j)));
         let quadratic: Vec<_> = pairs
             .map(|(i, j)| match i == j {
@@ -122,55 +134,95 @@ fn shared_product(
         let addends = addends.map(|pairs| Some(Addend::Products(pairs))).collect();
         let finish = Epilogue { addends, primes: 1, map: None };
         let quadratic: Vec<&Poly<Ntt>> = quadratic.iter().collect();
-        drop(black_box(gadget.digits_of(&quadratic).divided_product(&rows, &finish)));
-    });
-    row.extra.insert("key_shared", true.into());
-    describe(row, route, limbs)
+        Ok(gadget.digits_of(&quadratic).divided_product(&rows, &finish))
+    })?;
+    Ok(timed.row)
 }
 
-fn describe(row: &mut Row, route: &RelinStrategy, limbs: usize) -> Result<(), Failure> {
-    let key_bytes = route.seeded_byte_len(limbs)?;
-    let digits = route.digits(limbs)?;
-    row.extra.insert("key_bytes", key_bytes.into());
-    row.extra.insert("digits", digits.into());
-    row.extra.insert("ring_factor", route.factor().into());
-    row.extra.insert("raised_rank", (route.raised().spec().rank * route.factor()).into());
-    let bits = route.params().security_bits().min(route.raised().security_bits());
-    secured(row, bits, route.params().spec().security);
-    Ok(())
-}
-
-fn secured(row: &mut Row, bits: f64, security: Security) {
-    row.extra.insert("security_bits", bits.into());
-    if security == Security::Insecure {
-        row.extra.insert("security", "insecure".into());
+fn secured(row: Facts, bits: f64, params: &Params) -> Facts {
+    let row = row.with("security_bits", bits);
+    match params.spec().security {
+        Security::Insecure => row.with("security", "insecure"),
+        _ => row,
     }
 }
 
-/// A full ciphertext of set IV as a module of rank 4, and back.
-fn conversions(bench: &mut Bench) -> Result<(), Failure> {
-    let set = DPad::SetIV;
+/// Table 9: a full ciphertext of RLWE as a module of rank 2 and 4, and back; and a key switch.
+fn conversions(bench: &mut Bench, set: DPad) -> std::result::Result<(), Failure> {
     let large = Params::new(set.spec()?)?;
-    let small = large.module_view(4)?;
-    let (limbs, bits, security) = (large.q().limbs(), large.security_bits(), large.spec().security);
-    let mut rng = ChaCha20Rng::seed_from_u64(1);
-    let secret = SecretKey::generate(&large, &mut rng)?;
-    let ct = secret.encrypt(&large.q().zero(), &mut rng)?;
-    let map = ModuleMap::new(&large, &small, limbs)?;
-    let module = map.extract(&ct)?;
-    let row = bench.time("mlwe/to_rank/65536/r4".into(), 1, || {
-        let _ = black_box(map.extract(&ct));
-    });
-    secured(row, bits, security);
-    let row = bench.time("mlwe/embed/65536/r4".into(), 1, || {
-        let _ = black_box(map.embed(&module));
-    });
-    secured(row, bits, security);
-    let conversion = RingConversion::generate(&secret, &small, limbs, &mut rng)?;
-    let row = bench.time("mlwe/from_rank/65536/r4".into(), 1, || {
-        let _ = black_box(conversion.from_rank(&module));
-    });
-    row.extra.insert("key_bytes", conversion.galois().byte_len(&large).into());
-    secured(row, bits, security);
+    let (degree, limbs) = (large.spec().degree, large.q().limbs());
+    let World { secret, x: ct, mut rng, .. } = World::new(&large)?;
+    let name = |operation: &str, rank: usize| format!("mlwe/{operation}/{degree}/r{rank}");
+    let secured = |row: Facts| secured(row, large.security_bits(), &large);
+    for rank in [2, 4] {
+        let small = large.module_view(rank)?;
+        let map = ModuleMap::new(&large, &small, limbs)?;
+        let to_rank = bench.time(name("to_rank", rank), 1, || map.extract(&ct))?;
+        let module = to_rank.last;
+        let embed = bench.time(name("embed", rank), 1, || map.embed(&module))?;
+        let conversion = RingConversion::generate(&secret, &small, limbs, &mut rng)?;
+        let from_rank = bench.time(name("from_rank", rank), 1, || conversion.from_rank(&module))?;
+        let from_rank = from_rank.row.with("key_bytes", conversion.galois().byte_len(&large));
+        bench.rows.extend([to_rank.row, embed.row, from_rank].map(secured));
+    }
+    let exponent = rotation_exponent(degree, 1);
+    let keys = GaloisKeys::generate(&secret, [exponent], limbs, &mut rng)?;
+    let key = keys.get(exponent)?;
+    let timed = bench.time(name("rlwe_key_switch", 1), 1, || key.apply(&large, &ct))?;
+    bench.rows.push(secured(timed.row));
     Ok(())
+}
+
+/// The rank at which rotations are done.
+#[derive(Clone, Copy, PartialEq)]
+enum Route {
+    /// The set's own.
+    Own,
+    /// The paper's temporary rank.
+    Paper,
+    /// Another temporary rank, with as many special primes.
+    Raised { rank: usize, primes: usize },
+}
+
+/// Fig. 4: rotations one after the other.
+fn rotations(
+    bench: &mut Bench,
+    set: DPad,
+    route: Route,
+    counts: &[usize],
+) -> std::result::Result<(), Failure> {
+    let paper = set.relin_strategy()?;
+    let params = paper.params().clone();
+    let (degree, limbs) = (params.spec().degree, params.q().limbs());
+    let World { secret, x: ct, mut rng, .. } = World::new(&params)?;
+    let exponents: Vec<usize> = (0..6).map(|k| rotation_exponent(degree, 1 << k)).collect();
+    let some = exponents.iter().copied();
+    let mut add = |at: &str, count: usize, rotate: &dyn Fn(&[usize]) -> Result<Ciphertext>| {
+        let name = format!("mlwe/{}/rotations={count}/{at}", set.name());
+        let timed = bench.time(name, 1, || rotate(&exponents[..count]))?;
+        bench.rows.push(secured(timed.row, params.security_bits(), &params));
+        Ok::<(), Failure>(())
+    };
+    if route == Route::Own {
+        let keys = GaloisKeys::generate(&secret, some, limbs, &mut rng)?;
+        let rotate = |exponents: &[usize]| {
+            exponents.iter().try_fold(ct.clone(), |ct, &g| keys.get(g)?.apply(&params, &ct))
+        };
+        return counts.iter().try_for_each(|&count| add("own_rank", count, &rotate));
+    }
+    let raised = match route {
+        Route::Raised { rank, primes } => {
+            let q: Vec<Modulus> = params.q().moduli().cloned().collect();
+            let p = prime::ntt_primes_below(4 * degree, 47, primes, &q)?;
+            let p = p.iter().map(Modulus::value).collect();
+            RelinStrategy::new(&params, 1, Some((rank, p)))?.raised().clone()
+        }
+        _ => paper.raised().clone(),
+    };
+    let above = secret.extend_rank(&raised, &mut rng)?;
+    let galois = GaloisKeys::generate(&above, some, limbs, &mut rng)?;
+    let down = RankReduceKey::generate(&above, &secret, limbs, &mut rng)?;
+    let keys = RankHoistedKeys::from_parts(&params, &raised, galois, Some(down))?;
+    let at = format!("rank={}", raised.spec().rank);
+    counts.iter().try_for_each(|&count| add(&at, count, &|exponents| keys.apply(&ct, exponents)))
 }

@@ -3,10 +3,10 @@
 //! "hot" repeats one prime on one polynomial; "cold" takes 20 primes in turn, each with its own
 //! table and its own polynomial, as an RNS ciphertext does. Times are per residue polynomial.
 
-use bellerophon_ring::{Ntt, NttTable, Poly, Ring, prime};
-
-use super::measure::Bench;
+use bellerophon::ring::{Ntt, NttTable, Poly, Ring, prime};
 use common::program::Failure;
+
+use crate::measure::Bench;
 
 /// Primes that take turns in the cold rows.
 const COLD_PRIMES: usize = 20;
@@ -15,41 +15,38 @@ const COLD_PRIMES: usize = 20;
 pub fn measure(bench: &mut Bench) -> Result<(), Failure> {
     for degree in [4096, 32768, 65536] {
         for bits in [50, 60] {
-            let mut limbs = limbs(degree, bits)?;
-            transforms(bench, degree, bits, &mut limbs);
-            if degree == 65536 {
-                product(bench, degree, bits, &limbs);
-            }
+            of_size(bench, degree, bits)?;
         }
     }
     Ok(())
 }
 
-fn transforms(bench: &mut Bench, degree: usize, bits: u32, limbs: &mut [Limb]) {
+fn of_size(bench: &mut Bench, degree: usize, bits: u32) -> Result<(), Failure> {
+    let mut limbs = limbs(degree, bits)?;
+    let backend = limbs[0].ring.table(0).backend().name();
     let forward = NttTable::forward as fn(&NttTable, &mut [u64]);
     for (direction, transform) in [("ntt_fwd", forward), ("ntt_inv", NttTable::inverse)] {
-        let Limb { ring, values } = &mut limbs[0];
-        let backend = ring.table(0).backend().name();
-        let name = format!("ring/{direction}/{degree}/{bits}/hot");
-        let row = bench.time(name, 1, || transform(ring.table(0), values.limb_mut(0)));
-        row.extra.insert("backend", backend.into());
-
-        let name = format!("ring/{direction}/{degree}/{bits}/cold");
-        let row = bench.time(name, COLD_PRIMES, || {
-            for Limb { ring, values } in limbs.iter_mut() {
-                transform(ring.table(0), values.limb_mut(0));
-            }
-        });
-        row.extra.insert("backend", backend.into());
+        for (which, units) in [("hot", 1), ("cold", COLD_PRIMES)] {
+            let name = format!("ring/{direction}/{degree}/{bits}/{which}");
+            let timed = bench.time(name, units, || {
+                for Limb { ring, values } in &mut limbs[..units] {
+                    transform(ring.table(0), values.limb_mut(0));
+                }
+                Ok(())
+            })?;
+            bench.rows.push(timed.row.with("backend", backend));
+        }
     }
-}
-
-fn product(bench: &mut Bench, degree: usize, bits: u32, limbs: &[Limb]) {
-    let Limb { ring, values } = &limbs[0];
-    let mut product = values.clone();
-    let name = format!("ring/mul/{degree}/{bits}");
-    let row = bench.time(name, 1, || ring.mul_assign(&mut product, values));
-    row.extra.insert("backend", ring.table(0).backend().name().into());
+    if degree == 65536 {
+        let Limb { ring, values } = &limbs[0];
+        let (name, mut product) = (format!("ring/mul/{degree}/{bits}"), values.clone());
+        let timed = bench.time(name, 1, || {
+            ring.mul_assign(&mut product, values);
+            Ok(())
+        })?;
+        bench.rows.push(timed.row.with("backend", backend));
+    }
+    Ok(())
 }
 
 /// A prime with its table, and a polynomial modulo it.
@@ -62,15 +59,13 @@ struct Limb {
 /// depend on them.
 fn limbs(degree: usize, bits: u32) -> Result<Vec<Limb>, Failure> {
     let primes = prime::ntt_primes_below(degree, bits, COLD_PRIMES, &[])?;
-    primes
-        .into_iter()
-        .map(|q| {
-            let ring = Ring::new(degree, &[q])?;
-            let mut values = ring.zero();
-            for (i, x) in values.limb_mut(0).iter_mut().enumerate() {
-                *x = q.reduce((i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-            }
-            Ok(Limb { ring, values })
-        })
-        .collect()
+    let limb = |q| {
+        let ring = Ring::new(degree, &[q])?;
+        let mut values = ring.zero();
+        for (i, x) in values.limb_mut(0).iter_mut().enumerate() {
+            *x = q.reduce((i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        }
+        Ok(Limb { ring, values })
+    };
+    primes.into_iter().map(limb).collect()
 }

@@ -13,12 +13,14 @@ use serde::{Deserialize, Serialize};
 use common::program::Failure;
 use common::text;
 
+use super::subject::Subject;
+
 /// The key of a cell.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Key {
     pub preset: String,
     pub engine: Engine,
-    pub function: String,
+    pub function: Subject,
     pub bits: i32,
     pub count: usize,
     pub threads: usize,

@@ -7,15 +7,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::time::Instant;
 
 use bellerophon::{CostModel, Engine, Prediction, prelude::*};
 
 use super::cells::{Cell, Key, append};
 use super::subject::Subject;
-use common::console::Console;
-use common::cpu::cpu_seconds;
-use common::program::Failure;
+use crate::measure::{Seconds, timed};
+use common::prelude::{Console, Failure, Session};
 
 /// The presets whose engines are compared.
 const PRESETS: [Preset; 6] = [
@@ -44,49 +42,40 @@ const LONG_SECONDS: f64 = 5.0;
 /// A cell with its prediction, or the reason why the engine does not qualify.
 pub struct Planned {
     pub key: Key,
-    pub function: Subject,
     pub prediction: Result<Prediction, String>,
 }
 
-/// The plan: all engines of every combination of preset, function, number of values and bits.
-pub struct Grid {
-    pub presets: Vec<Preset>,
-    pub counts: Vec<usize>,
-    pub bits: Vec<i32>,
-}
-
-impl Grid {
-    /// All cells, or a few of toy size; of one preset if it is named.
-    pub fn new(small: bool, only: Option<Preset>) -> Self {
-        let (presets, counts, bits) = match small {
-            true => (SMALL_PRESETS.to_vec(), SMALL_COUNTS.to_vec(), SMALL_BITS.to_vec()),
-            false => (PRESETS.to_vec(), COUNTS.to_vec(), BITS.to_vec()),
-        };
-        Self { presets: only.map_or(presets, |preset| vec![preset]), counts, bits }
-    }
-
-    /// Plans every cell.
-    pub fn plan(&self, model: &CostModel) -> Result<Vec<Planned>, Failure> {
-        let mut cells = Vec::new();
-        for preset in &self.presets {
-            let params = Params::preset(*preset)?;
-            for function in Subject::MEASURED {
-                for (&bits, &count) in
-                    self.bits.iter().flat_map(|b| self.counts.iter().map(move |c| (b, c)))
-                {
-                    cells.extend(plan(&params, function, (bits, count), model));
+/// Plans all cells, or a few of toy size: all engines of every combination of preset, function,
+/// number of values and bits; of one preset if it is named.
+pub fn planned(
+    small: bool,
+    only: Option<Preset>,
+    model: &CostModel,
+) -> Result<Vec<Planned>, Failure> {
+    let (presets, counts, bits) = match small {
+        true => (&SMALL_PRESETS[..], &SMALL_COUNTS[..], &SMALL_BITS[..]),
+        false => (&PRESETS[..], &COUNTS[..], &BITS[..]),
+    };
+    let mut cells = Vec::new();
+    for preset in only.as_ref().map_or(presets, std::slice::from_ref) {
+        let params = Params::preset(*preset)?;
+        for function in Subject::MEASURED {
+            for &bits in bits {
+                for &count in counts {
+                    cells.extend(plan(&params, function, bits, count, model));
                 }
             }
         }
-        Ok(cells)
     }
+    Ok(cells)
 }
 
 /// All engines for one question.
 fn plan(
     params: &Params,
     function: Subject,
-    (bits, count): (i32, usize),
+    bits: i32,
+    count: usize,
     model: &CostModel,
 ) -> Vec<Planned> {
     let threads = rayon::current_num_threads();
@@ -102,9 +91,9 @@ fn plan(
         }
     };
     let cell = |engine| {
-        let (preset, name) = (params.name().to_string(), function.name());
-        let key = Key { preset, engine, function: name, bits, count, threads };
-        Planned { key, function, prediction: prediction(engine) }
+        let preset = params.name().to_string();
+        let key = Key { preset, engine, function, bits, count, threads };
+        Planned { key, prediction: prediction(engine) }
     };
     Engine::ALL.map(cell).into()
 }
@@ -114,7 +103,7 @@ fn plan(
 struct Program<'a> {
     preset: &'a str,
     engine: Engine,
-    function: &'a str,
+    function: Subject,
     detail: &'a str,
 }
 
@@ -139,11 +128,11 @@ pub fn all<'p>(
     };
     let mut programs: BTreeMap<Program<'_>, Vec<&Planned>> = BTreeMap::new();
     for cell in missing {
-        let Key { preset, engine, function, .. } = &cell.key;
+        let Key { ref preset, engine, function, .. } = cell.key;
         match &cell.prediction {
             Err(refusal) => record(Cell::refused(cell.key.clone(), refusal.clone()))?,
             Ok(Prediction { detail, .. }) => {
-                let program = Program { preset, engine: *engine, function, detail };
+                let program = Program { preset, engine, function, detail };
                 programs.entry(program).or_default().push(cell);
             }
         }
@@ -151,7 +140,8 @@ pub fn all<'p>(
     let mut bench: Option<Bench> = None;
     for (Program { preset, engine, .. }, cells) in &programs {
         // Keys are freed before others are generated.
-        let fits = |bench: &Bench| bench.params.name() == *preset && bench.engine == *engine;
+        let fits =
+            |bench: &Bench| bench.session.params.name() == *preset && bench.engine == *engine;
         let mut open = match bench.take().filter(fits) {
             Some(bench) => bench,
             None => Bench::open(preset, *engine, console)?,
@@ -164,10 +154,8 @@ pub fn all<'p>(
 
 /// The keys of one engine.
 struct Bench {
-    params: Params,
+    session: Session,
     engine: Engine,
-    client: ClientKey,
-    server: Evaluator,
     /// Whether the first call has prepared its matrices.
     warm: bool,
 }
@@ -175,8 +163,7 @@ struct Bench {
 /// The outcome for one number of values.
 struct Run {
     count: usize,
-    seconds: f64,
-    cpu_seconds: Option<f64>,
+    seconds: Seconds,
     /// `log2` of the largest error.
     log2_error: f64,
 }
@@ -185,14 +172,8 @@ impl Bench {
     fn open(preset: &str, engine: Engine, console: &Console) -> Result<Self, Failure> {
         console.say(format_args!("keys for {engine} of {preset} .."));
         let preset: Preset = preset.parse().map_err(Failure::run)?;
-        let params = Params::preset(preset)?;
-        let made = || -> bellerophon::Result<_> {
-            let client = ClientKey::generate(&params)?;
-            let keys = client.evaluation_keys(&Needs::new().map_with([engine]))?;
-            Ok((client, Evaluator::new(keys)?))
-        };
-        let (client, server) = made()?;
-        Ok(Self { params, engine, client, server, warm: false })
+        let session = Session::open(Params::preset(preset)?, &Needs::new().map_with([engine]))?;
+        Ok(Self { session, engine, warm: false })
     }
 
     /// Measures one program for all its cells.
@@ -209,17 +190,15 @@ impl Bench {
             let bits =
                 cells.iter().filter(|cell| cell.key.count >= count).map(|cell| cell.key.bits);
             let bits = f64::from(bits.max().unwrap_or(0));
-            let function = cells[0].function;
+            let function = cells[0].key.function;
             self.run(function, &function.request(None, bits).engines([self.engine]), count)
         };
         let runs = counts.into_iter().map(run);
         match runs.collect::<bellerophon::Result<Vec<Run>>>() {
             Ok(runs) => cells.iter().map(|cell| of_runs(&cell.key, &runs)).collect(),
             Err(error) => {
-                let refused = |cell: &&Planned| {
-                    Cell::refused(cell.key.clone(), format!("planned, and failed: {error}"))
-                };
-                cells.iter().map(refused).collect()
+                let why = format!("planned, and failed: {error}");
+                cells.iter().map(|cell| Cell::refused(cell.key.clone(), why.clone())).collect()
             }
         }
     }
@@ -233,35 +212,32 @@ impl Bench {
     ) -> bellerophon::Result<Run> {
         let values = function.values(count);
         let domain = request.domain().expect("subjects have domains").clone();
-        let x = self.client.encrypt(&values, domain)?;
+        let x = self.session.client.encrypt(&values, domain)?;
         // The time is that of the evaluation without the planning.
-        let request = &request.clone().planned(&self.server.map_plan(&x, request)?);
+        let request = &request.clone().planned(&self.session.server.map_plan(&x, request)?);
         if !self.warm {
-            self.server.map_with(&x, request)?;
+            self.session.server.map_with(&x, request)?;
             self.warm = true;
         }
-        let first = self.timed(&x, request, &values)?;
-        if first.seconds > LONG_SECONDS {
+        let first = self.once(&x, request, &values)?;
+        if first.seconds.wall > LONG_SECONDS {
             return Ok(first);
         }
-        let second = self.timed(&x, request, &values)?;
-        Ok(if second.seconds < first.seconds { second } else { first })
+        let second = self.once(&x, request, &values)?;
+        Ok(if second.seconds.wall < first.seconds.wall { second } else { first })
     }
 
-    fn timed(
+    fn once(
         &self,
         x: &Ciphertext,
         request: &MapRequest<'_>,
         values: &[f64],
     ) -> bellerophon::Result<Run> {
-        let (begin, cpu) = (Instant::now(), cpu_seconds());
-        let y = self.server.map_with(x, request)?;
-        let seconds = begin.elapsed().as_secs_f64();
-        let cpu_seconds = cpu.zip(cpu_seconds()).map(|(before, after)| after - before);
-        let found = self.client.decrypt(&y)?;
+        let (y, seconds) = timed(|| self.session.server.map_with(x, request));
+        let found = self.session.client.decrypt(&y?)?;
         let off = found.iter().zip(values).map(|(y, &x)| (y - request.value(x)).abs());
         let log2_error = off.fold(f64::MIN_POSITIVE, f64::max).log2();
-        Ok(Run { count: values.len(), seconds, cpu_seconds, log2_error })
+        Ok(Run { count: values.len(), seconds, log2_error })
     }
 }
 
@@ -284,8 +260,8 @@ fn of_runs(key: &Key, runs: &[Run]) -> Cell {
     Cell {
         key: key.clone(),
         refusal: None,
-        seconds: scaled(|run| Some(run.seconds)),
-        cpu_seconds: scaled(|run| run.cpu_seconds),
+        seconds: scaled(|run| Some(run.seconds.wall)),
+        cpu_seconds: scaled(|run| run.seconds.cpu),
         measured_count: run.count,
         log2_error: (run.count == key.count).then_some(run.log2_error),
     }

@@ -29,7 +29,7 @@ impl Curves {
         let mut times: BTreeMap<Engine, BTreeMap<usize, f64>> = BTreeMap::new();
         for cell in cells {
             let Key { engine, count, .. } = cell.key;
-            let asked = cell.key.function == function.name() && cell.key.bits == bits;
+            let asked = cell.key.function == function && cell.key.bits == bits;
             if let (true, Some(time)) = (asked, cell.time()) {
                 let least = times.entry(engine).or_default().entry(count).or_insert(f64::INFINITY);
                 *least = least.min(time);
@@ -60,7 +60,7 @@ impl Curves {
     /// Draws them with logarithmic axes.
     pub fn draw(&self, path: &Path) -> Result<(), Failure> {
         if self.times.is_empty() {
-            let what = format!("{} to {} bits", self.function.name(), self.bits);
+            let what = format!("{} to {} bits", self.function, self.bits);
             return Err(Failure::input(format!("--plot: nothing is measured for {what}")));
         }
         let curve = |(engine, times): (&Engine, &BTreeMap<usize, f64>)| Line {
@@ -68,7 +68,7 @@ impl Curves {
             colour: colour(*engine),
             points: line(times).into_iter().map(|(n, s)| (n.log2(), s.log2())).collect(),
         };
-        let caption = format!("{} to {} bits: time of one thread", self.function.name(), self.bits);
+        let caption = format!("{} to {} bits: time of one thread", self.function, self.bits);
         let chart = Chart {
             caption: &caption,
             axes: ["log2 of the number of values", "log2 of seconds"],

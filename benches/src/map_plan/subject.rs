@@ -1,5 +1,7 @@
 //! The functions that are planned and measured.
 
+use std::fmt;
+
 use bellerophon::circuits::approx::{Function, Known};
 use bellerophon::prelude::*;
 use clap::ValueEnum;
@@ -17,7 +19,19 @@ const ENTRIES: usize = 256;
 const SEED: u64 = 1624;
 
 /// A function by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    ValueEnum,
+    serde::Serialize,
+    serde::Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
 pub enum Subject {
     /// 1 / (1 + e^-x)
     Sigmoid,
@@ -37,15 +51,17 @@ pub enum Subject {
     Table,
 }
 
+/// The name on the command line.
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.to_possible_value().map_or(Ok(()), |value| f.write_str(value.get_name()))
+    }
+}
+
 impl Subject {
     /// The measured functions.
     pub const MEASURED: [Self; 5] =
         [Self::Sigmoid, Self::Relu, Self::Sign, Self::Reciprocal, Self::Table];
-
-    /// The name on the command line.
-    pub fn name(self) -> String {
-        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_string())
-    }
 
     /// The request for errors of at most `2^-bits` over a domain or its own.
     pub fn request(self, range: Option<[f64; 2]>, bits: f64) -> MapRequest<'static> {

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::cells::{Cell, Key};
 use super::measure::Planned;
+use super::subject::Subject;
 
 /// A choice is right if it takes at most this many times as long as the fastest measured pair.
 const NEAR: f64 = 1.3;
@@ -34,7 +35,7 @@ impl fmt::Display for Pair {
 /// A question that some pair serves.
 #[derive(Debug, Clone, Serialize)]
 pub struct Answer {
-    pub function: String,
+    pub function: Subject,
     pub bits: i32,
     pub count: usize,
     /// Among all pairs that serve it: the one with the least predicted seconds, and with the least
@@ -85,8 +86,8 @@ impl Summary {
         };
         // The pairs that serve a question; some may lack a measurement.
         let mut questions: BTreeMap<_, Vec<Option<Pair>>> = BTreeMap::new();
-        for Planned { key, function, prediction } in planned {
-            let pairs = questions.entry((*function, key.bits, key.count)).or_default();
+        for Planned { key, prediction } in planned {
+            let pairs = questions.entry((key.function, key.bits, key.count)).or_default();
             let Ok(prediction) = prediction else { continue };
             summary.served += 1;
             let cell = known.get(key);
@@ -115,9 +116,7 @@ impl Summary {
             let answer = pairs.iter().cloned().collect::<Option<Vec<Pair>>>();
             match answer {
                 Some(pairs) if pairs.is_empty() => summary.unserved += 1,
-                Some(pairs) => {
-                    summary.answers.push(answer_of((function.name(), bits, count), &pairs))
-                }
+                Some(pairs) => summary.answers.push(Answer::new(function, bits, count, &pairs)),
                 None => summary.open += 1,
             }
         }
@@ -145,14 +144,16 @@ impl Summary {
     }
 }
 
-fn answer_of((function, bits, count): (String, i32, usize), pairs: &[Pair]) -> Answer {
-    let least = |of: fn(&Pair) -> f64| {
-        let least = pairs.iter().min_by(|x, y| of(x).total_cmp(&of(y)));
-        least.expect("some pair serves").clone()
-    };
-    let (picked, best) = (least(|pair| pair.predicted_seconds), least(|pair| pair.seconds));
-    let ratio = picked.seconds / best.seconds;
-    Answer { function, bits, count, picked, best, ratio }
+impl Answer {
+    fn new(function: Subject, bits: i32, count: usize, pairs: &[Pair]) -> Self {
+        let least = |of: fn(&Pair) -> f64| {
+            let least = pairs.iter().min_by(|x, y| of(x).total_cmp(&of(y)));
+            least.expect("some pair serves").clone()
+        };
+        let (picked, best) = (least(|pair| pair.predicted_seconds), least(|pair| pair.seconds));
+        let ratio = picked.seconds / best.seconds;
+        Self { function, bits, count, picked, best, ratio }
+    }
 }
 
 /// A row of a table in Markdown.

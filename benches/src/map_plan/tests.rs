@@ -17,7 +17,7 @@ fn planned(preset: &str, engine: Engine, count: usize, seconds: Option<f64>) -> 
     let key = Key {
         preset: preset.into(),
         engine,
-        function: Subject::Sigmoid.name(),
+        function: Subject::Sigmoid,
         bits: 10,
         count,
         threads: 1,
@@ -35,7 +35,7 @@ fn planned(preset: &str, engine: Engine, count: usize, seconds: Option<f64>) -> 
         accuracy: None,
     });
     let prediction = prediction.ok_or_else(|| "not served".to_string());
-    Planned { key, function: Subject::Sigmoid, prediction }
+    Planned { key, prediction }
 }
 
 /// The measured cell of a planned one.

@@ -1,15 +1,14 @@
 //! Table 2: analytic functions, by the polynomials that the paper takes.
 
-use bellerophon::circuits::CircuitOps;
-use std::hint::black_box;
-
-use bellerophon::circuits::{chebyshev::Chebyshev, polynomial::Polynomial};
-use bellerophon_ckks::{CkksOps, Interval, Result, simulator::Simulator};
-
-use super::page::{HEAAN, Table, columns, ms};
-use super::world::{World, params};
-use crate::figures::measure::Bench;
+use bellerophon::Result;
+use bellerophon::circuits::{CircuitOps, chebyshev::Chebyshev, polynomial::Polynomial};
+use bellerophon::ckks::{CkksOps, Evaluator};
 use common::{program::Failure, stats::Errors};
+
+use super::page::{HEAAN, Table, ms};
+use super::params;
+use crate::measure::Bench;
+use crate::world::World;
 
 /// One row: the argument of the polynomial as a function of `x`, the function, and the paper's
 /// milliseconds.
@@ -24,6 +23,10 @@ struct Task {
     function: fn(f64) -> f64,
     paper: f64,
 }
+
+const EXP: [f64; 8] =
+    [1.0, 1.0, 0.5, 1.0 / 6.0, 1.0 / 24.0, 1.0 / 120.0, 1.0 / 720.0, 1.0 / 5040.0];
+const SIGMOID: [f64; 8] = [0.5, 0.25, 0.0, -1.0 / 48.0, 0.0, 1.0 / 480.0, 0.0, -17.0 / 80640.0];
 
 const TASKS: [Task; 3] = [
     // 1/x = 1/(1 - y) = (1 + y)(1 + y^2)(1 + y^4)(1 + y^8) with y = 1 - x (HEAAN, algorithm 2).
@@ -43,12 +46,7 @@ const TASKS: [Task; 3] = [
         sign: 1,
         shift: 0.0,
         degree: 7,
-        polynomial: |x| {
-            taylor(
-                &[1.0, 1.0, 0.5, 1.0 / 6.0, 1.0 / 24.0, 1.0 / 120.0, 1.0 / 720.0, 1.0 / 5040.0],
-                x,
-            )
-        },
+        polynomial: |x| taylor(&EXP, x),
         function: f64::exp,
         paper: 164.0,
     },
@@ -58,10 +56,8 @@ const TASKS: [Task; 3] = [
         sign: 1,
         shift: 0.0,
         degree: 7,
-        polynomial: |x| {
-            taylor(&[0.5, 0.25, 0.0, -1.0 / 48.0, 0.0, 1.0 / 480.0, 0.0, -17.0 / 80640.0], x)
-        },
-        function: |x| 1.0 / (1.0 + (-x).exp()),
+        polynomial: |x| taylor(&SIGMOID, x),
+        function: crate::engines::sigmoid,
         paper: 161.0,
     },
 ];
@@ -88,49 +84,38 @@ pub fn measure(bench: &mut Bench) -> std::result::Result<Table, Failure> {
     for task in &TASKS {
         let polynomial = Chebyshev::interpolate(task.polynomial, -1.0, 1.0, task.degree);
         let polynomial = Polynomial::new(polynomial);
-        // The keys and the precision, before any key is generated.
-        let simulator = Simulator::new(&params);
-        let [lo, hi] = task.domain;
-        let range = Interval::real(lo, hi)?;
-        let any = simulator.encrypt_public(&task.domain, range, params.max_level());
-        program(&simulator, &any?, task, &polynomial)?;
-        let mut world = World::new(&params, &simulator.report().keys)?;
+        let domain @ [lo, hi] = task.domain;
+        let needs =
+            World::needs(&params, &domain, domain, |a, x| program(a, x, task, &polynomial))?;
+        let mut world = World::new(&params, &needs)?;
         let x = world.values(lo, hi);
-        let ct = world.encrypt(&x, task.domain)?;
-        let run = || program(&world.evaluator, &ct, task, &polynomial);
-        let result = run()?;
-        let found = world.decrypt(&result)?;
-        let slots = params.max_slots();
-        let time = bench.time(format!("table2/{}", task.name), 1, || {
-            let _ = black_box(run());
-        });
-        let time = time.median_ms;
-        let bits = |f: fn(f64) -> f64, shift: fn(&Task, f64) -> f64| {
-            let expected: Vec<f64> = x.iter().map(|&x| f(shift(task, x))).collect();
-            format!("{:.1}", Errors::between(&expected, &found).max_bits())
+        let ct = world.encrypt(&x, domain)?;
+        let timed = bench.time(format!("table2/{}", task.name), 1, || {
+            program::<Evaluator>(&world.evaluator, &ct, task, &polynomial)
+        })?;
+        bench.rows.push(timed.row);
+        let found = world.decrypt(&timed.last)?;
+        let bits = |f: &dyn Fn(f64) -> f64| {
+            let expected: Vec<f64> = x.iter().map(|&x| f(x)).collect();
+            Errors::between(&expected, &found).max_bits()
         };
-        rows.push(vec![
-            task.name.to_string(),
-            format!("[{lo}, {hi}]"),
-            task.degree.to_string(),
-            world.log2_q(),
-            ms(task.paper),
-            ms(time),
-            format!("{:.1}", time * 1e3 / slots as f64),
-            format!("{:.1}", result.metadata().estimate(&params, -20.0).bits()),
-            bits(task.polynomial, |task, x| task.sign as f64 * x + task.shift),
-            bits(task.function, |_, x| x),
-        ]);
+        let of_polynomial = bits(&|x| (task.polynomial)(task.sign as f64 * x + task.shift));
+        let of_function = bits(&task.function);
+        let Task { name, degree, .. } = task;
+        let (log2_q, paper, here) = (world.log2_q(), ms(task.paper), ms(timed.ms));
+        let each = timed.ms * 1e3 / params.max_slots() as f64;
+        let predicted = timed.last.metadata().estimate(&params, -20.0).bits();
+        rows.push(format!(
+            "{name} | [{lo}, {hi}] | {degree} | {log2_q} | {paper} | {here} | {each:.1} | \
+             {predicted:.1} | {of_polynomial:.1} | {of_function:.1}"
+        ));
     }
-    Ok(Table {
-        page: HEAAN,
-        name: "table2",
-        title: "Table 2: analytic functions of 2^13 values, N = 2^14, one thread",
-        columns: columns(
-            "function | domain | degree | log2 Q | paper, ms | this library, ms \
-             | a value, us | bits predicted | bits of the polynomial, worst slot | bits of the \
-             function, worst slot",
-        ),
+    Ok(Table::new(
+        HEAAN,
+        "table2",
+        "Table 2: analytic functions of 2^13 values, N = 2^14, one thread",
+        "function | domain | degree | log2 Q | paper, ms | this library, ms | a value, us | bits \
+         predicted | bits of the polynomial, worst slot | bits of the function, worst slot",
         rows,
-    })
+    ))
 }

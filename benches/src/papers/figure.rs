@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
-use bellerophon_ckks::{Ciphertext, CkksOps, KeyLevels, Params, noise::Heaan, paper::FullRnsHeaan};
+use bellerophon::ckks::{
+    Ciphertext, CkksOps, KeyLevels, Params, noise::Heaan, paper::FullRnsHeaan,
+};
 use plotters::prelude::{RGBColor, SeriesLabelPosition};
 
-use super::page::{HEAAN, Table, columns};
-use super::world::World;
+use super::page::{HEAAN, Table};
 use crate::chart::{Chart, Line};
+use crate::world::World;
 use common::program::Failure;
 
 /// Products, and levels of the set.
@@ -78,19 +80,17 @@ fn point(
 /// The points as a table.
 pub fn table(points: &[Point]) -> Table {
     let row = |p: &Point| {
-        let bits = [p.appendix, p.predicted, p.worst, p.typical].map(|bits| format!("{bits:.1}"));
-        std::iter::once(p.products.to_string()).chain(bits).collect()
+        let Point { products, appendix, predicted, worst, typical } = p;
+        format!("{products} | {appendix:.1} | {predicted:.1} | {worst:.1} | {typical:.1}")
     };
-    Table {
-        page: HEAAN,
-        name: "fig1",
-        title: "Fig. 1: bits after the binary point over successive multiplications, L = 10",
-        columns: columns(
-            "multiplications | bound of appendix A | predicted for the worst \
-             slot | worst slot | root mean square",
-        ),
-        rows: points.iter().map(row).collect(),
-    }
+    Table::new(
+        HEAAN,
+        "fig1",
+        "Fig. 1: bits after the binary point over successive multiplications, L = 10",
+        "multiplications | bound of appendix A | predicted for the worst slot | worst slot | root \
+         mean square",
+        points.iter().map(row),
+    )
 }
 
 /// Draws the points.

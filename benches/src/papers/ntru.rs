@@ -1,13 +1,13 @@
 //! The tables of PEGASUS with NTRU from the reports of `engines --json` and `functions --json`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::page::{Table, columns, ms};
+use super::page::{Table, ms};
+use super::reports;
 use common::program::Failure;
-use common::text;
 
 /// Its page inside the folder of documents.
 pub const PAGE: &str = "ntru.md";
@@ -62,23 +62,19 @@ pub struct Reports {
 impl Reports {
     /// Reads reports of either program.
     pub fn read(paths: &[PathBuf]) -> Result<Self, Failure> {
-        let mut reports = Self::default();
+        let mut all = Self::default();
+        let option = "--measured";
         for path in paths {
-            let failure = |why: &dyn std::fmt::Display| fail(path, why);
-            let report: Value =
-                serde_json::from_str(&text::read(path)?).map_err(|e| failure(&e))?;
-            match report.get("rows") {
+            let mut report: Value = reports::read(option, path)?;
+            match report.get_mut("rows") {
                 Some(rows) => {
-                    let rows = Vec::<Engine>::deserialize(rows).map_err(|e| failure(&e))?;
-                    reports.engines.extend(rows);
+                    let rows: Vec<Engine> = reports::part(option, path, rows.take())?;
+                    all.engines.extend(rows);
                 }
-                None => {
-                    let one = Function::deserialize(report).map_err(|e| failure(&e))?;
-                    reports.functions.push(one);
-                }
+                None => all.functions.push(reports::part(option, path, report)?),
             }
         }
-        Ok(reports)
+        Ok(all)
     }
 
     /// The tables for which there are reports.
@@ -95,123 +91,96 @@ impl Reports {
 
     fn sets(&self) -> Table {
         let row = |e: &Engine| {
+            let Engine { set, degree, log2_modulus, digits, base_log, .. } = e;
+            let bits = e.rotation_security_bits.floor();
             let secure = if e.secure { "" } else { ", within the margin" };
-            vec![
-                format!("`{}`", e.set),
-                e.degree.to_string(),
-                format!("{:.1}", e.log2_modulus),
-                format!("{} x {}", e.digits, e.base_log),
-                format!("{:.0}{secure}", e.rotation_security_bits.floor()),
-                format!("{:.1}; {:.1}", e.predicted_noise_bits, e.noise_bits),
-                format!("{:.2}; {:.2}", e.predicted_error_bits_mean, e.error_bits_mean),
-            ]
+            let noise = format!("{:.1}; {:.1}", e.predicted_noise_bits, e.noise_bits);
+            let error = format!("{:.2}; {:.2}", e.predicted_error_bits_mean, e.error_bits_mean);
+            format!(
+                "`{set}` | {degree} | {log2_modulus:.1} | {digits} x {base_log} | \
+                 {bits:.0}{secure} | {noise} | {error}"
+            )
         };
-        Table {
-            page: PAGE,
-            name: "ntru-sets",
-            title: "The sets of NTRU",
-            columns: columns(
-                "set | N | log2 Q | digits | bits of security of the rotation's \
-                 key | noise of an entry, -log2 of the encoding width: predicted; found | mean \
-                 error of the sigmoid on [-8, 8], -log2: predicted; found",
-            ),
-            rows: self.engines.iter().filter(|e| e.engine == "ntru").map(row).collect(),
-        }
+        Table::new(
+            PAGE,
+            "ntru-sets",
+            "The sets of NTRU",
+            "set | N | log2 Q | digits | bits of security of the rotation's key | noise of an \
+             entry, -log2 as a fraction of the modulus: predicted; found | mean error of the \
+             sigmoid on [-8, 8], -log2: predicted; found",
+            self.engines.iter().filter(|e| e.engine == "ntru").map(row),
+        )
     }
 
     fn keys(&self) -> Table {
-        let mib = |bytes: usize| significant(bytes as f64 / MIB);
         let row = |e: &Engine| {
-            vec![
-                format!("`{}`", e.set),
-                mib(e.unseeded_key_bytes),
-                format!("{}; {}", mib(e.rotation_key_bytes), mib(e.key_memory_bytes)),
-                mib(e.switch_key_bytes),
-                format!("{:.2e}", e.schoolbook_multiplications),
-                format!("{:.2e}", e.multiplications),
-            ]
+            let Engine { set, schoolbook_multiplications, multiplications, .. } = e;
+            let mib = |bytes: usize| significant(bytes as f64 / MIB);
+            let (whole, switch) = (mib(e.unseeded_key_bytes), mib(e.switch_key_bytes));
+            let (sent, memory) = (mib(e.rotation_key_bytes), mib(e.key_memory_bytes));
+            format!(
+                "`{set}` | {whole} | {sent}; {memory} | {switch} | \
+                 {schoolbook_multiplications:.2e} | {multiplications:.2e}"
+            )
         };
-        let paper = |cells: [&str; 6]| cells.map(str::to_string).to_vec();
-        let mut rows = vec![
-            paper(["paper: PEGASUS", "420", "", "", "1.37e11", ""]),
-            paper(["paper: PEGASUS+NTRU", "18.75", "", "222.7", "5.37e9", ""]),
+        let paper = [
+            "paper: PEGASUS | 420 |  |  | 1.37e11 | ",
+            "paper: PEGASUS+NTRU | 18.75 |  | 222.7 | 5.37e9 | ",
         ];
-        rows.extend(self.engines.iter().map(row));
-        Table {
-            page: PAGE,
-            name: "ntru-table1",
-            title: "Table 1: keys and multiplications",
-            columns: columns(
-                " | rotation's key as the paper counts, MiB | the same in \
-                 transit; in memory, MiB | key switches in transit, MiB | multiplications of N^2 \
-                 a product | modular multiplications with transforms",
-            ),
-            rows,
-        }
+        Table::new(
+            PAGE,
+            "ntru-table1",
+            "Table 1: keys and multiplications",
+            " | rotation's key as the paper counts, MiB | the same in transit; in memory, MiB | \
+             key switches in transit, MiB | multiplications of N^2 a product | modular \
+             multiplications with transforms",
+            paper.map(String::from).into_iter().chain(self.engines.iter().map(row)),
+        )
     }
 
     fn times(&self) -> Table {
         let row = |e: &Engine| {
-            let base = self.engines.iter().find(|o| o.set == format!("rgsw-{}", e.degree));
-            let ratio = base
-                .filter(|base| base.set != e.set)
-                .and_then(|base| Some(format!("{:.2}", base.batch_cpu_ms? / e.batch_cpu_ms?)));
-            vec![
-                format!("`{}`", e.set),
-                e.batch_cpu_ms.map_or_else(|| "-".to_string(), ms),
-                ratio.unwrap_or_default(),
-                format!("{:.0} of degree {}", e.transforms, e.degree),
-            ]
+            let Engine { set, degree, transforms, batch_cpu_ms, .. } = e;
+            let base = self.engines.iter().find(|o| o.set == format!("rgsw-{degree}"));
+            let base = base.filter(|base| base.set != *set).and_then(|base| base.batch_cpu_ms);
+            let ratio = base.zip(*batch_cpu_ms).map(|(base, ms)| format!("{:.2}", base / ms));
+            let (time, ratio) = (batch_cpu_ms.map_or("-".into(), ms), ratio.unwrap_or_default());
+            format!("`{set}` | {time} | {ratio} | {transforms:.0} of degree {degree}")
         };
-        let paper = |cells: [&str; 4]| cells.map(str::to_string).to_vec();
-        let mut rows = vec![
-            paper(["paper: external products of PEGASUS", "67030", "", ""]),
-            paper(["paper: external products of PEGASUS+NTRU", "43280", "1.55", ""]),
+        let paper = [
+            "paper: external products of PEGASUS | 67030 |  | ",
+            "paper: external products of PEGASUS+NTRU | 43280 | 1.55 | ",
         ];
-        rows.extend(self.engines.iter().map(row));
-        Table {
-            page: PAGE,
-            name: "ntru-table2",
-            title: "Table 2: CPU time of each of 64 look-ups",
-            columns: columns(
-                " | CPU time of a look-up, ms | against RGSW of two digits at \
-                 this degree | transforms",
-            ),
-            rows,
-        }
+        Table::new(
+            PAGE,
+            "ntru-table2",
+            "Table 2: CPU time of each of 64 look-ups",
+            " | CPU time of a look-up, ms | against RGSW of two digits at this degree | transforms",
+            paper.map(String::from).into_iter().chain(self.engines.iter().map(row)),
+        )
     }
 
     fn functions(&self) -> Table {
         let row = |f: &Function| {
+            let Function { op, preset, count, mean_err_bits, max_err_bits, .. } = f;
+            let degree = f.degree.map_or("-".into(), |degree| degree.to_string());
             let how = match (f.bits, f.order) {
                 (Some(bits), Some(order)) => format!("`--bits {bits}`: corrected to order {order}"),
                 _ => "plain".to_string(),
             };
-            vec![
-                f.op.clone(),
-                f.preset.clone(),
-                f.degree.map_or_else(|| "-".to_string(), |degree| degree.to_string()),
-                how,
-                f.count.to_string(),
-                format!("{:.1}", f.mean_err_bits),
-                format!("{:.1}", f.max_err_bits),
-            ]
+            format!(
+                "{op} | {preset} | {degree} | {how} | {count} | {mean_err_bits:.1} | \
+                 {max_err_bits:.1}"
+            )
         };
-        Table {
-            page: PAGE,
-            name: "ntru-functions",
-            title: "Functions from slots to slots on NTRU",
-            columns: columns(
-                "function | preset | degree | table | values | mean error, -log2 \
-                 | largest, -log2",
-            ),
-            rows: self.functions.iter().map(row).collect(),
-        }
+        Table::new(
+            PAGE,
+            "ntru-functions",
+            "Functions from slots to slots on NTRU",
+            "function | preset | degree | table | values | mean error, -log2 | largest, -log2",
+            self.functions.iter().map(row),
+        )
     }
-}
-
-fn fail(path: &Path, why: &dyn std::fmt::Display) -> Failure {
-    Failure::input(format!("--measured {}: {why}", path.display()))
 }
 
 /// Two or three significant figures.

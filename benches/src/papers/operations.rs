@@ -1,16 +1,13 @@
 //! Table 1: time per operation.
 
-use std::hint::black_box;
-
-use bellerophon_ckks::{
-    CkksOps, Encoder, Interval, KeyLevels, Params, decrypt_values, encrypt_public,
-    paper::FullRnsHeaan,
-};
-
-use super::page::{HEAAN, Table, columns, ms};
-use super::world::World;
-use crate::figures::measure::Bench;
+use bellerophon::ckks::{Params, paper::FullRnsHeaan};
 use common::program::Failure;
+
+use super::page::{HEAAN, Table, ms};
+use crate::measure::Bench;
+use crate::operations::Operations;
+
+const OPERATIONS: [&str; 5] = ["encrypt", "decrypt", "add", "mul_scalar", "mul_rescale"];
 
 /// The sets, and the paper's milliseconds: Enc, Dec, Add, Cmult, Mult & RS.
 const PAPER: [(FullRnsHeaan, [f64; 5]); 3] = [
@@ -22,65 +19,30 @@ const PAPER: [(FullRnsHeaan, [f64; 5]); 3] = [
 /// Measures the operations of every set, or of the smallest only.
 pub fn measure(bench: &mut Bench) -> Result<Table, Failure> {
     let mut rows = Vec::new();
-    for (set, paper) in PAPER.into_iter().take(if bench.is_small() { 1 } else { PAPER.len() }) {
+    for (set, paper) in PAPER.into_iter().take(if bench.small { 1 } else { PAPER.len() }) {
         let levels = set.depth();
-        let params = set.spec().and_then(Params::new)?;
-        let mut world = World::new(&params, &KeyLevels::default().multiply(levels))?;
-        let times = times(bench, &mut world, levels)?;
-        let degree = format!("2^{}", set.degree().ilog2());
-        let security = set.security_bits().to_string();
-        let set = [levels.to_string(), degree, world.log2_q(), security];
-        let cells = |who: &str, times: &[f64]| -> Vec<String> {
-            let set = set.iter().cloned().chain([who.to_string()]);
-            set.chain(times.iter().map(|&t| ms(t))).collect()
-        };
-        rows.push(cells("paper", &paper));
-        rows.push(cells("this library", &times));
+        let mut operations = Operations::new(&Params::new(set.spec()?)?, &OPERATIONS)?;
+        let mut times = vec![];
+        for name in OPERATIONS {
+            let timed = operations.time(bench, &format!("table1/L{levels}"), name)?;
+            times.push(timed.ms);
+            bench.rows.push(timed.row);
+        }
+        let (log_degree, log2_q) = (set.degree().ilog2(), operations.world.log2_q());
+        let security = set.security_bits();
+        for (who, times) in [("paper", &paper[..]), ("this library", &times)] {
+            let times: Vec<String> = times.iter().map(|&t| ms(t)).collect();
+            let times = times.join(" | ");
+            rows.push(format!(
+                "{levels} | 2^{log_degree} | {log2_q} | {security} | {who} | {times}"
+            ));
+        }
     }
-    Ok(Table {
-        page: HEAAN,
-        name: "table1",
-        title: "Table 1: milliseconds of one operation, one thread",
-        columns: columns(
-            "L | N | log2 Q | bits of security today |  | Enc | Dec | Add | \
-             Cmult | Mult & RS",
-        ),
+    Ok(Table::new(
+        HEAAN,
+        "table1",
+        "Table 1: milliseconds of one operation, one thread",
+        "L | N | log2 Q | bits of security today |  | Enc | Dec | Add | Cmult | Mult & RS",
         rows,
-    })
-}
-
-fn times(
-    bench: &mut Bench,
-    world: &mut World,
-    levels: usize,
-) -> bellerophon_ckks::Result<[f64; 5]> {
-    let (x, y) = (world.values(-1.0, 1.0), world.values(-1.0, 1.0));
-    let (cx, cy) = (world.encrypt(&x, [-1.0, 1.0])?, world.encrypt(&y, [-1.0, 1.0])?);
-    let World { params, secret, public, evaluator, rng } = world;
-    let encoder = Encoder::new(params);
-    let unit = Interval::real(-1.0, 1.0)?;
-    let plain = encoder.encode(&x, unit, params.scale(), params.limbs())?;
-    let low = evaluator.drop_to_level(&cx, 0)?;
-    // An operation that works once works in the loop.
-    evaluator.mul(&cx, &cy)?;
-    let mut time = |what: &str, operation: &mut dyn FnMut()| {
-        bench.time(format!("table1/L{levels}/{what}"), 1, operation).median_ms
-    };
-    Ok([
-        time("encrypt", &mut || {
-            let _ = black_box(encrypt_public(params, &plain, public, rng));
-        }),
-        time("decrypt", &mut || {
-            let _ = black_box(decrypt_values::<f64>(params, &low, secret));
-        }),
-        time("add", &mut || {
-            let _ = black_box(evaluator.add(&cx, &cy));
-        }),
-        time("mul_scalar", &mut || {
-            let _ = black_box(evaluator.mul_scalar(&cx, 0.7));
-        }),
-        time("mul_rescale", &mut || {
-            let _ = black_box(evaluator.mul(&cx, &cy));
-        }),
-    ])
+    ))
 }

@@ -1,6 +1,5 @@
 //! Tables, and the documentation pages that show them.
 
-use std::fmt::Write;
 use std::path::Path;
 
 use serde::Serialize;
@@ -28,48 +27,45 @@ pub struct Table {
 }
 
 impl Table {
+    /// A table. The names of its columns, and the cells of a row, have bars between them.
+    pub fn new(
+        page: &'static str,
+        name: &'static str,
+        title: &'static str,
+        columns: &'static str,
+        rows: impl IntoIterator<Item = String>,
+    ) -> Self {
+        let cells = |row: String| row.split(" | ").map(str::to_string).collect();
+        let rows = rows.into_iter().map(cells).collect();
+        Self { page, name, title, columns: columns.split(" | ").collect(), rows }
+    }
+
     /// The table in Markdown.
     pub fn markdown(&self) -> String {
-        let mut text = String::new();
-        let line = |cells: &[&str]| format!("| {} |\n", cells.join(" | "));
-        text.push_str(&line(&self.columns));
-        text.push_str(&line(&vec!["---"; self.columns.len()]));
-        for row in &self.rows {
-            text.push_str(&line(&row.iter().map(String::as_str).collect::<Vec<_>>()));
-        }
-        text
+        let line = |cells: String| format!("| {cells} |\n");
+        let rule = vec!["---"; self.columns.len()];
+        let head = [self.columns.join(" | "), rule.join(" | ")];
+        head.into_iter().chain(self.rows.iter().map(|row| row.join(" | "))).map(line).collect()
     }
-}
-
-/// Names of columns, from one line with bars between them.
-pub fn columns(names: &'static str) -> Vec<&'static str> {
-    names.split(" | ").collect()
-}
-
-fn marks(name: &str) -> (String, String) {
-    (format!("<!-- begin {name} -->\n"), format!("<!-- end {name} -->"))
-}
-
-fn read(docs: &Path, page: &str) -> Result<String, Failure> {
-    text::read(&docs.join(page))
 }
 
 /// Refuses a folder without the page.
 pub fn check(docs: &Path, page: &str) -> Result<(), Failure> {
-    read(docs, page)?;
+    text::read(&docs.join(page))?;
     std::fs::create_dir_all(docs.join("figures")).map_err(Failure::input)
 }
 
 /// Replaces a table in the page.
 pub fn write(docs: &Path, table: &Table) -> Result<(), Failure> {
-    let text = read(docs, table.page)?;
-    let (begin, end) = marks(table.name);
+    let path = docs.join(table.page);
+    let text = text::read(&path)?;
+    let begin = format!("<!-- begin {} -->\n", table.name);
+    let end = format!("<!-- end {} -->", table.name);
     let missing = || Failure::input(format!("{} has no place marked {}", table.page, begin.trim()));
     let (head, rest) = text.split_once(&begin).ok_or_else(missing)?;
     let (_, tail) = rest.split_once(&end).ok_or_else(missing)?;
-    let mut page = String::new();
-    let _ = write!(page, "{head}{begin}{}{end}{tail}", table.markdown());
-    std::fs::write(docs.join(table.page), page).map_err(Failure::run)
+    let page = format!("{head}{begin}{}{end}{tail}", table.markdown());
+    std::fs::write(path, page).map_err(Failure::run)
 }
 
 /// Milliseconds with three figures.

@@ -8,13 +8,13 @@ use plotters::prelude::{RGBColor, SeriesLabelPosition};
 use rand::RngExt;
 use serde::Deserialize;
 
-use super::page::{Table, columns};
+use super::page::Table;
+use super::reports;
 use crate::chart::{Chart, Line};
 use common::data::load_table;
 use common::lloyd::{self, Point};
 use common::program::Failure;
 use common::random;
-use common::text;
 
 /// Its page inside the folder of documents.
 pub const PAGE: &str = "pegasus.md";
@@ -46,11 +46,8 @@ pub struct LookUps {
 
 /// Reads reports.
 pub fn read(paths: &[PathBuf]) -> Result<Vec<LookUps>, Failure> {
-    let one = |path: &PathBuf| {
-        let failure = |why: String| Failure::input(format!("--measured {}: {why}", path.display()));
-        serde_json::from_str(&text::read(path)?).map_err(|e| failure(e.to_string()))
-    };
-    let mut reports: Vec<LookUps> = paths.iter().map(one).collect::<Result<_, _>>()?;
+    let reports = paths.iter().map(|path| reports::read("--measured", path));
+    let mut reports: Vec<LookUps> = reports.collect::<Result<_, _>>()?;
     reports.sort_by(|a, b| (&a.op, a.degree).cmp(&(&b.op, b.degree)));
     Ok(reports)
 }
@@ -58,27 +55,21 @@ pub fn read(paths: &[PathBuf]) -> Result<Vec<LookUps>, Failure> {
 /// Fig. 7 as a table.
 pub fn accuracy(reports: &[LookUps]) -> Table {
     let row = |r: &LookUps| {
-        vec![
-            r.op.clone(),
-            r.degree.to_string(),
-            r.bridge.clone(),
-            r.count.to_string(),
-            format!("{:.0}", 1e3 * r.s_per_value),
-            format!("{:.1}", r.mean_err_bits),
-            format!("{:.1}", r.max_err_bits),
-            format!("{:.1}", -r.predicted_max_err.log2()),
-        ]
+        let LookUps { op, degree, bridge, count, mean_err_bits, max_err_bits, .. } = r;
+        let (ms, predicted) = (1e3 * r.s_per_value, -r.predicted_max_err.log2());
+        format!(
+            "{op} | {degree} | {bridge} | {count} | {ms:.0} | {mean_err_bits:.1} | \
+             {max_err_bits:.1} | {predicted:.1}"
+        )
     };
-    Table {
-        page: PAGE,
-        name: "pegasus-fig7",
-        title: "Fig. 7: accuracy of plain look-ups on [-8, 8] against their time",
-        columns: columns(
-            "function | degree | bridge | values | ms a value | bits, mean | \
-             bits, worst | predicted, worst",
-        ),
-        rows: reports.iter().map(row).collect(),
-    }
+    Table::new(
+        PAGE,
+        "pegasus-fig7",
+        "Fig. 7: accuracy of plain look-ups on [-8, 8] against their time",
+        "function | degree | bridge | values | ms a value | bits, mean | bits, worst | predicted, \
+         worst",
+        reports.iter().map(row),
+    )
 }
 
 /// Accuracy of K-means if this share of the points goes to the nearest centre.
@@ -143,16 +134,14 @@ fn cross_validate(points: &[Point], classes: &[usize], closest: f64) -> f64 {
 
 /// Fig. 8 as a table.
 pub fn shares(shares: &[Share]) -> Table {
-    let row = |s: &Share| {
-        vec![format!("{:.0} %", 100.0 * s.closest), format!("{:.1} %", 100.0 * s.accuracy)]
-    };
-    Table {
-        page: PAGE,
-        name: "pegasus-fig8",
-        title: "Fig. 8: accuracy of K-means on iris, by the share of closest assignments",
-        columns: vec!["points at their closest centre", "accuracy on points left out"],
-        rows: shares.iter().map(row).collect(),
-    }
+    let row = |s: &Share| format!("{:.0} % | {:.1} %", 100.0 * s.closest, 100.0 * s.accuracy);
+    Table::new(
+        PAGE,
+        "pegasus-fig8",
+        "Fig. 8: accuracy of K-means on iris, by the share of closest assignments",
+        "points at their closest centre | accuracy on points left out",
+        shares.iter().map(row),
+    )
 }
 
 /// Draws Fig. 7: mean and worst bits against milliseconds per value.

@@ -11,7 +11,8 @@ use serde::Serialize;
 
 use common::facts::Facts;
 
-use super::rank_test::{THRESHOLD, median, signed_ranks, smallest_shift};
+use super::rank_test::{THRESHOLD, signed_ranks, smallest_shift};
+use crate::measure::median;
 
 /// Samples per measurement of a sampler.
 pub const DRAWS: usize = 1024;
@@ -118,7 +119,7 @@ impl Measurements {
         self.rows.push(Row {
             case,
             count: times.len(),
-            median_ns: [0, 1].map(|class| median(times.iter().map(|pair| pair[class]).collect())),
+            median_ns: [0, 1].map(|class| median(times.iter().map(|pair| pair[class]))),
             z,
             again,
             least_ns: smallest_shift(&differences),

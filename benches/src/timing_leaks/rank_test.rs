@@ -6,6 +6,8 @@
 //! of ranks with independent fair signs, and by Hoeffding's inequality it exceeds `z` standard
 //! deviations on one side with a probability of at most `exp(-z^2 / 2)`.
 
+use crate::measure::median;
+
 /// The number of standard deviations from which on classes differ.
 pub const THRESHOLD: f64 = 4.5;
 
@@ -26,7 +28,7 @@ pub fn signed_ranks(differences: &[f64]) -> f64 {
 
 /// The smallest constant difference between the classes that these measurements would have shown.
 pub fn smallest_shift(differences: &[f64]) -> f64 {
-    let middle = median(differences.to_vec());
+    let middle = median(differences.iter().copied());
     let centred: Vec<f64> = differences.iter().map(|d| d - middle).collect();
     let shows = |shift: f64| {
         let shifted: Vec<f64> = centred.iter().map(|d| d + shift).collect();
@@ -57,10 +59,4 @@ pub fn smallest_shift(differences: &[f64]) -> f64 {
 pub fn log2_false_alarm(cases: usize) -> f64 {
     // exp(-z^2 / 2) on either side, then on the same one.
     (2.0 * cases as f64).log2() - THRESHOLD * THRESHOLD * std::f64::consts::LOG2_E
-}
-
-/// The median, NaN of nothing.
-pub fn median(mut times: Vec<f64>) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
 }

@@ -6,7 +6,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
 use super::measure::{Case, Measurements, Wanted};
-use super::rank_test::{self, THRESHOLD, log2_false_alarm, signed_ranks, smallest_shift};
+use super::rank_test::{THRESHOLD, log2_false_alarm, signed_ranks, smallest_shift};
+use crate::measure::median;
 
 #[test]
 fn signed_ranks_are_those_of_wilcoxon() {
@@ -47,7 +48,7 @@ fn smallest_shift_is_the_least_detected() {
     let mut rng = ChaCha20Rng::seed_from_u64(6);
     let noise: Vec<f64> = (0..500).map(|_| rng.random_range(-100.0..100.0)).collect();
     let least = smallest_shift(&noise);
-    let middle = rank_test::median(noise.clone());
+    let middle = median(noise.iter().copied());
     let shifted = |by: f64| -> Vec<f64> { noise.iter().map(|d| d - middle + by).collect() };
     assert!(signed_ranks(&shifted(least)) > THRESHOLD);
     assert!(signed_ranks(&shifted(0.9 * least)) < THRESHOLD);

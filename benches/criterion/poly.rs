@@ -1,9 +1,8 @@
 //! Operations position by position on one residue polynomial.
 
-mod shared;
-
 use std::hint::black_box;
 
+use bellerophon_criterion::{quick, rng};
 use bellerophon_ring::{Ntt, Poly, Ring, prime, sample};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
@@ -12,7 +11,7 @@ const TERMS: usize = 5;
 
 /// `{operation}/N={N}/bits={bits}/{back end}`.
 fn operations(c: &mut Criterion) {
-    let rng = &mut shared::rng();
+    let rng = &mut rng();
     for degree in [4096, 65536] {
         for bits in [45, 50, 60] {
             let primes = prime::ntt_primes_below(degree, bits, 1, &[]).unwrap();
@@ -54,7 +53,7 @@ fn operations(c: &mut Criterion) {
 /// Samplers: `{sampler}/N={N}/..`; bytes are those of the residues.
 fn samplers(c: &mut Criterion) {
     let degree = 65536;
-    let rng = &mut shared::rng();
+    let rng = &mut rng();
     let mut group = c.benchmark_group("sample");
     group.throughput(Throughput::Bytes(8 * degree as u64));
     for bits in [45, 50, 60] {
@@ -84,5 +83,5 @@ fn samplers(c: &mut Criterion) {
     });
 }
 
-criterion_group! { name = poly; config = shared::quick(); targets = operations, samplers }
+criterion_group! { name = poly; config = quick(); targets = operations, samplers }
 criterion_main!(poly);

@@ -1,5 +1,4 @@
 //! Sizes, seeds and names that the benches share.
-#![allow(dead_code, reason = "every bench uses its own part of this module")]
 
 use std::time::Duration;
 

@@ -1,15 +1,13 @@
 //! The one key switch and what calls it, at several levels of a chain of 14 primes of 45 bits with
 //! three special primes (N = 2^15).
 
-mod shared;
-
+use bellerophon_criterion::{id, rng, slow};
 use bellerophon_mlwe::{
     Ciphertext, GaloisKey, HoistedDigits, Params, ParamsSpec, RelinKeys, RelinStrategy, SecretKey,
     SecretKind, Security, key_switch_decomposed, rotation_exponent,
 };
 use bellerophon_ring::{Modulus, prime};
 use criterion::{Criterion, criterion_group, criterion_main};
-use shared::{id, rng, slow};
 
 const DEGREE: usize = 1 << 15;
 const LIMBS: usize = 14;

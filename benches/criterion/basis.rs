@@ -2,10 +2,9 @@
 //! counts every residue that comes in and goes out once. `copy_17` is a plain copy of 17 limbs into
 //! a new polynomial: its throughput is the bandwidth that the others could reach.
 
-mod shared;
-
 use std::hint::black_box;
 
+use bellerophon_criterion::{quick, rng};
 use bellerophon_ring::{BaseConverter, ModDown, Ring, prime, rescale, sample};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 
@@ -16,7 +15,7 @@ const DIGIT: usize = 5;
 
 /// `{operation}/N={N}/bits={bits}/{back end}`.
 fn conversions(c: &mut Criterion) {
-    let rng = &mut shared::rng();
+    let rng = &mut rng();
     for bits in [45, 50, 60] {
         let primes = prime::ntt_primes_below(DEGREE, bits, LIMBS + SPECIAL, &[]).unwrap();
         let all = Ring::new(DEGREE, &primes).unwrap();
@@ -57,5 +56,5 @@ fn conversions(c: &mut Criterion) {
     }
 }
 
-criterion_group! { name = basis; config = shared::quick(); targets = conversions }
+criterion_group! { name = basis; config = quick(); targets = conversions }
 criterion_main!(basis);
