@@ -16,9 +16,10 @@ use std::{f64::consts::PI, fmt};
 /// A polynomial in the Chebyshev basis of an interval.
 #[derive(Clone, PartialEq)]
 pub struct Chebyshev {
-    lo: f64,
-    hi: f64,
-    coefficients: Vec<f64>,
+    pub(crate) lo: f64,
+    pub(crate) hi: f64,
+    /// Coefficients `c_0 .. c_d`, the last one not zero.
+    pub(crate) coefficients: Vec<f64>,
 }
 
 /// Domain and degree only: the coefficients may be secret.
@@ -107,21 +108,6 @@ impl Chebyshev {
         (degree + 1..terms.len()).map(|k| (k * k) as f64 * terms[k].abs()).sum()
     }
 
-    /// Left end of the domain.
-    pub(crate) fn lo(&self) -> f64 {
-        self.lo
-    }
-
-    /// Right end of the domain.
-    pub(crate) fn hi(&self) -> f64 {
-        self.hi
-    }
-
-    /// Coefficients `c_0 .. c_d`, the last one not zero.
-    pub(crate) fn coefficients(&self) -> &[f64] {
-        &self.coefficients
-    }
-
     /// The degree; 0 for constants and for the zero polynomial.
     pub(crate) fn degree(&self) -> usize {
         self.coefficients.len().saturating_sub(1)
@@ -174,8 +160,7 @@ impl Chebyshev {
         self.coefficients.iter().enumerate().map(|(k, c)| k as f64 * c.abs()).sum()
     }
 
-    /// The derivative by `u` in `[-1, 1]`: `sum_k c'_k T_k(u)` with
-    /// `c'_(k-1) = c'_(k+1) + 2 k c_k`, and `c'_0` halved.
+    /// By `u`: `sum_k c'_k T_k(u)` with `c'_(k-1) = c'_(k+1) + 2 k c_k`, and `c'_0` halved.
     pub(crate) fn derivative(&self) -> Self {
         let degree = self.degree();
         let mut slope = vec![0.0; degree + 2];
@@ -187,8 +172,7 @@ impl Chebyshev {
         Self::new(-1.0, 1.0, slope)
     }
 
-    /// A bound on the derivative by `u` in `[-1, 1]`, by [`extremes`](Self::extremes) of the
-    /// derivative.
+    /// A bound on the derivative by `u` in `[-1, 1]`.
     pub(crate) fn largest_slope(&self) -> f64 {
         let (slope, degree) = (self.derivative(), self.degree());
         // Samples dense enough for a margin far below the bound.
@@ -196,9 +180,8 @@ impl Chebyshev {
         least.abs().max(most.abs())
     }
 
-    /// The least and the largest value over `[lo, hi]` within the domain, at worst: of `tabulate`
-    /// points evenly spaced in angle, the ends among them, widened by what an extreme between two
-    /// of them, where the derivative is zero, can exceed both by: `spacing^2 / 8 sum k^2 |c_k|`.
+    /// Bounds on the least and the largest value over `[lo, hi]`, by samples evenly spaced in
+    /// angle. An extreme between two of them exceeds both by at most `spacing^2 / 8 sum k^2 |c_k|`.
     pub(crate) fn extremes(&self, lo: f64, hi: f64, samples: usize) -> (f64, f64) {
         let angle = |x: f64| self.to_unit(x).clamp(-1.0, 1.0).acos();
         let (first, last) = (angle(hi), angle(lo));
@@ -218,8 +201,7 @@ impl Chebyshev {
         ((least - margin).max(-bound), (most + margin).min(bound))
     }
 
-    /// Largest difference from `f` over `tabulate` points, the ends among them, spaced like
-    /// Chebyshev nodes.
+    /// Largest difference from `f` at samples spaced like Chebyshev nodes, the ends among them.
     pub(crate) fn sampled_error(&self, f: impl Fn(f64) -> f64, samples: usize) -> f64 {
         let last = samples.max(2) - 1;
         let (middle, radius) = (0.5 * (self.lo + self.hi), 0.5 * (self.hi - self.lo));
@@ -231,9 +213,8 @@ impl Chebyshev {
             .fold(0.0, f64::max)
     }
 
-    /// A bound on the difference from `f` over the whole domain, given that `f` has slope at most
-    /// `lipschitz` there: the [sampled](Self::sampled_error) one, and what the difference can grow
-    /// by towards the middle between two samples, whose angles differ by `pi / (samples - 1)`.
+    /// A bound on the difference from an `f` of slope at most `lipschitz`: the
+    /// [sampled](Self::sampled_error) one, and its growth up to the middle between two samples.
     pub(crate) fn certified_error(
         &self,
         f: impl Fn(f64) -> f64,
@@ -246,8 +227,7 @@ impl Chebyshev {
         self.sampled_error(f, samples) + 0.5 * spacing * self.difference_slope(lipschitz)
     }
 
-    /// Largest derivative by the angle of the difference from a function of slope at most
-    /// `lipschitz`, at most.
+    /// A bound on the derivative by the angle of the difference from a function of such a slope.
     pub(crate) fn difference_slope(&self, lipschitz: f64) -> f64 {
         lipschitz * 0.5 * (self.hi - self.lo) + self.angular_slope()
     }

@@ -34,11 +34,8 @@ pub trait CircuitOps: CkksOps {
     /// as many values as `x`.
     ///
     /// # Errors
-    /// [`ErrorKind::Level`] when the operand is below the transform's level, [`ErrorKind::Length`]
-    /// when it has fewer slots than the matrix (see
-    /// [`broadcast`](bellerophon_ckks::vectors::Vectors::broadcast) and
-    /// [`repeated`](bellerophon_ckks::vectors::Vectors::repeated)), [`ErrorKind::Shape`] when it
-    /// has more.
+    /// [`ErrorKind::Length`] when the operand has fewer slots than the matrix:
+    /// [`repeated`](bellerophon_ckks::vectors::Vectors::repeated) gives it more.
     fn transform(&self, x: &Self::Ciphertext, m: &LinearTransform) -> Result<Self::Ciphertext> {
         self.single(m, &[x])
     }
@@ -58,9 +55,6 @@ pub trait CircuitOps: CkksOps {
 
     /// Several polynomials of one vector over one domain, with shared powers, each at a scale (by
     /// default [`Params::scale`]).
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] for different domains, [`ErrorKind::Length`] without polynomials.
     fn polynomials(
         &self,
         x: &Self::Ciphertext,
@@ -87,20 +81,6 @@ pub trait CircuitOps: CkksOps {
 
     /// Several polynomials in the monomial basis with shared powers, each at its optimal depth and
     /// at a scale (by default [`Params::scale`]).
-    ///
-    /// ```no_run
-    /// # use bellerophon_circuits::{CircuitOps, polynomial::Monomial};
-    /// # use bellerophon_ckks::{Ciphertext, Evaluator, Result};
-    /// # fn f(evaluator: &Evaluator, x: Ciphertext) -> Result<()> {
-    /// let p = Monomial::new(&[1.0, 1.0, 0.5, 1.0 / 6.0])?;
-    /// let q = Monomial::new(&[0.0, 1.0, 0.0, -1.0 / 6.0])?;
-    /// let results = evaluator.monomials(&x, &[(&p, None), (&q, None)])?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// As for [`monomial`](Self::monomial); [`ErrorKind::Length`] without polynomials.
     fn monomials(
         &self,
         x: &Self::Ciphertext,
@@ -126,13 +106,11 @@ pub trait CircuitOps: CkksOps {
     /// ([`keep_within`](ComposedOps::keep_within)) can bootstrap without end. Padding becomes zero.
     ///
     /// # Errors
-    /// [`ErrorKind::MissingKey`] for an evaluator without
-    /// [`with_bootstrapping`](EvaluatorExt::with_bootstrapping) or without keys of
-    /// [`Bootstrapper::keys`], [`ErrorKind::OutOfLevels`] below the input level,
-    /// [`ErrorKind::Shape`] for too many slots, [`ErrorKind::Range`] for values whose
-    /// magnitude and excess exceed [`BootstrapSpec::bound`](crate::bootstrap::BootstrapSpec::bound)
-    /// (in proportion to the scale), [`ErrorKind::Scale`], [`ErrorKind::Cancelled`] by the callback
-    /// of [`watching`](EvaluatorExt::watching), and mismatches.
+    /// [`ErrorKind::MissingKey`] without [`with_bootstrapping`](EvaluatorExt::with_bootstrapping)
+    /// or a key of [`Bootstrapper::keys`]; [`ErrorKind::Range`] for values whose magnitude and
+    /// excess exceed [`BootstrapSpec::bound`](crate::bootstrap::BootstrapSpec::bound), in
+    /// proportion to the scale; [`ErrorKind::Cancelled`] by the callback of
+    /// [`watching`](EvaluatorExt::watching).
     fn bootstrap_to(&self, x: &Self::Ciphertext, scale: f64) -> Result<Self::Ciphertext> {
         self.composed("bootstrap_to", || bootstrapped(self, x, scale))
     }
@@ -148,10 +126,6 @@ pub trait CircuitOps: CkksOps {
     /// scale of the operand; `rounds = 1` is an ordinary bootstrap.
     ///
     /// The precision is limited by that of the operand and by one rounding at its scale.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Parameters`] unless `rounds` is from 1 to 8; as for
-    /// [`bootstrap`](Self::bootstrap).
     fn bootstrap_iterated(&self, x: &Self::Ciphertext, rounds: usize) -> Result<Self::Ciphertext> {
         self.composed("bootstrap_iterated", || match self.noise_model() {
             NoiseModel::Average => iterated::bootstrapped(self, x, rounds),
@@ -171,14 +145,12 @@ pub trait CircuitOps: CkksOps {
     /// is the scale of the circle.
     ///
     /// # Errors
-    /// [`ErrorKind::MissingKey`] for an evaluator without
-    /// [`with_functional`](EvaluatorExt::with_functional) or keys of
-    /// [`FunctionalBootstrapper::keys`], [`ErrorKind::OutOfLevels`] below the input level,
-    /// [`ErrorKind::OutOfLevels`] for too many entries, [`ErrorKind::Shape`], [`ErrorKind::Noise`]
-    /// for integers whose noise a table might not remove, [`ErrorKind::Domain`] for reals that may
-    /// leave the domain, [`ErrorKind::Shape`] for functions of different periods,
-    /// [`ErrorKind::Cancelled`] by the callback of [`watching`](EvaluatorExt::watching), and
-    /// mismatches.
+    /// [`ErrorKind::MissingKey`] without [`with_functional`](EvaluatorExt::with_functional) or a
+    /// key of [`FunctionalBootstrapper::keys`]; [`ErrorKind::OutOfLevels`] for too many entries;
+    /// [`ErrorKind::Noise`] for integers whose noise a table might not remove;
+    /// [`ErrorKind::Domain`] for reals that may leave the domain; [`ErrorKind::Shape`] for
+    /// functions of different periods; [`ErrorKind::Cancelled`] by the callback of
+    /// [`watching`](EvaluatorExt::watching).
     fn functional_bootstrap(
         &self,
         x: &Self::Ciphertext,
@@ -207,14 +179,6 @@ pub trait CircuitOps: CkksOps {
     /// more if the scale of `x` is far from the primes of its level).
     ///
     /// The result is at the default scale, or, for roots by Newton's iteration, near it.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Domain`] when the carried range of the values is not within the domain:
-    /// prepare over a wider domain, or state a tighter range
-    /// ([`assume_range`](ComposedOps::assume_range)). [`ErrorKind::Length`] as for
-    /// [`polynomial`](crate::CircuitOps::polynomial).
-    /// [`ErrorKind::OutOfLevels`], [`ErrorKind::MissingKey`] without a relinearization key,
-    /// [`ErrorKind::Range`] and mismatches.
     fn apply(&self, x: &Self::Ciphertext, f: &Approximation) -> Result<Self::Ciphertext> {
         self.composed("apply", || apply::apply(self, x, f))
     }
@@ -233,12 +197,6 @@ pub trait CircuitOps: CkksOps {
 
     /// The sign of every slot: within [`Sign::error`] of -1 or 1 for `margin <= |x|`, between them
     /// for smaller `|x|`. Takes [`Sign::levels`] levels.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Domain`] when the carried range exceeds the radius ([`Sign::new`]
-    /// takes a larger one, [`assume_range`](ComposedOps::assume_range) states a smaller range),
-    /// [`ErrorKind::OutOfLevels`], [`ErrorKind::MissingKey`] without a relinearization key, and
-    /// mismatches.
     fn sign(&self, x: &Self::Ciphertext, sign: &Sign) -> Result<Self::Ciphertext> {
         self.composed("sign", || compare::sign(self, x, sign))
     }

@@ -15,10 +15,8 @@
 //!
 //! (PEGASUS Fig. 5, steps 2 and 3). [`Diagonals::schedule`] chooses the two sets of steps.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use num_complex::Complex64;
 
@@ -86,9 +84,6 @@ impl Diagonals {
     }
 
     /// The identity.
-    ///
-    /// # Panics
-    /// When `slots` is not a power of two.
     pub(crate) fn identity(slots: usize) -> Self {
         let mut m = Self::zero(slots);
         m.add_diagonal(0, vec![Complex64::ONE]);
@@ -96,16 +91,12 @@ impl Diagonals {
     }
 
     /// The rotation of vectors by `step` to the left.
-    ///
-    /// # Panics
-    /// When `slots` is not a power of two.
     pub(crate) fn rotation(slots: usize, step: usize) -> Self {
         let mut m = Self::zero(slots);
         m.add_diagonal(step, vec![Complex64::ONE]);
         m
     }
 
-    /// Rows and columns.
     pub(crate) fn slots(&self) -> usize {
         self.slots
     }
@@ -115,12 +106,10 @@ impl Diagonals {
         self.diagonals.iter().map(|(&k, d)| (k, d.as_slice()))
     }
 
-    /// How many diagonals are nonzero.
     pub(crate) fn len(&self) -> usize {
         self.diagonals.len()
     }
 
-    /// Whether this is the zero matrix.
     pub(crate) fn is_empty(&self) -> bool {
         self.diagonals.is_empty()
     }
@@ -158,9 +147,6 @@ impl Diagonals {
     }
 
     /// The product `self * first`: applies `first`, then `self`.
-    ///
-    /// # Panics
-    /// When the two have different slot counts.
     pub(crate) fn compose(&self, first: &Self) -> Self {
         assert_eq!(self.slots, first.slots, "matrices over different slot counts");
         let mut product = Self::zero(self.slots);
@@ -177,7 +163,6 @@ impl Diagonals {
         product
     }
 
-    /// The matrix times a constant.
     #[must_use]
     pub(crate) fn scaled(mut self, factor: f64) -> Self {
         for x in self.diagonals.values_mut().flatten() {
@@ -186,11 +171,7 @@ impl Diagonals {
         self
     }
 
-    /// The matrix for vectors of `period` slots, repeated, that reads the first `len` slots of each
-    /// repetition alone: its product with the mask of these slots.
-    ///
-    /// # Panics
-    /// When the period is not a power of two up to `slots`.
+    /// The product with the mask of the first `len` slots of each `period`.
     #[must_use]
     pub(crate) fn reading(&self, period: usize, len: usize) -> Self {
         let mut m = Self::zero(self.slots);
@@ -219,9 +200,6 @@ impl Diagonals {
     }
 
     /// The product with a vector.
-    ///
-    /// # Panics
-    /// When the vector does not have `slots` entries.
     #[cfg(test)]
     pub(crate) fn apply(&self, v: &[Complex64]) -> Vec<Complex64> {
         assert_eq!(v.len(), self.slots, "vector length and slot count differ");
@@ -250,8 +228,7 @@ impl Diagonals {
         sums.into_iter().fold(0.0, f64::max)
     }
 
-    /// Largest sum of moduli over a column, `|M|_1`; a vector is lengthened at most
-    /// `sqrt(|M|_1 |M|_inf)` times, with the [largest sum over a row](Self::norm).
+    /// Largest sum of moduli over a column, `|M|_1`.
     pub(crate) fn column_norm(&self) -> f64 {
         let mut sums = vec![0.0; self.diagonals.values().map(Vec::len).max().unwrap_or(1)];
         for (k, d) in self.iter() {
@@ -264,8 +241,7 @@ impl Diagonals {
         sums.into_iter().fold(0.0, f64::max)
     }
 
-    /// The largest power of two that divides every diagonal's index; `slots` where only the main
-    /// diagonal is nonzero.
+    /// The largest power of two that divides every diagonal's index, at most `slots`.
     pub(crate) fn stride(&self) -> usize {
         // The largest power of two that divides all indices. Baby steps between its multiples have
         // no diagonal.
@@ -298,11 +274,7 @@ impl Diagonals {
         best.map(|(_, schedule)| schedule).unwrap_or(Schedule { baby: vec![], giant: vec![] })
     }
 
-    /// As [`schedule`](Self::schedule) with a given number of baby steps, `2^b`: fewer of them take
-    /// fewer keys.
-    ///
-    /// # Panics
-    /// When the number is not a power of two.
+    /// As [`schedule`](Self::schedule) with a power of two of baby steps: fewer take fewer keys.
     pub(crate) fn schedule_with_babies(&self, babies: usize) -> Schedule {
         assert!(babies.is_power_of_two(), "baby steps: found {babies}, need a power of two");
         self.schedule_with(self.stride().saturating_mul(babies).min(self.slots))
@@ -324,11 +296,18 @@ impl Diagonals {
     }
 }
 
+/// The root mean square of the values of a diagonal.
+pub(crate) fn rms(diagonal: &[Complex64]) -> f64 {
+    let squares: f64 = diagonal.iter().map(|z| z.norm_sqr()).sum();
+    (squares / diagonal.len() as f64).sqrt()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha20Rng;
+
+    use super::*;
 
     fn vector(n: usize, rng: &mut ChaCha20Rng) -> Vec<Complex64> {
         (0..n)

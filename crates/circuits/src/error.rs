@@ -1,8 +1,25 @@
 //! Refusals of circuits. Those of the scheme are `bellerophon_ckks::error`.
 
 pub(crate) use bellerophon_ckks::error::*;
-use bellerophon_ckks::{Error, ErrorKind};
+use bellerophon_ckks::{CiphertextMeta, Error, ErrorKind, Params, Result};
 use bellerophon_ring::decimal;
+
+/// Refuses another number of slots than the needed one.
+pub(crate) fn check_slots(x: &CiphertextMeta, needed: usize) -> Result<()> {
+    match x.slots == needed {
+        true => Ok(()),
+        false => Err(slot_count(x.slots, needed, needed)),
+    }
+}
+
+/// Refuses numbers of slots that no vector of the parameters has.
+pub(crate) fn check_slot_count(params: &Params, slots: usize) -> Result<()> {
+    let most = params.max_slots();
+    match slots.is_power_of_two() && slots <= most {
+        true => Ok(()),
+        false => Err(slot_count(slots, 1, most)),
+    }
+}
 
 /// A function that no supported polynomial approximates to the requested error.
 pub fn approximation(what: String, reason: String) -> Error {
@@ -14,7 +31,16 @@ pub fn approximation(what: String, reason: String) -> Error {
 
 /// Values that a bootstrap does not take.
 pub fn bootstrap_range(bound: f64, most: f64) -> Error {
-    Error::new(ErrorKind::Range, too_large_to_bootstrap(most, bound))
+    Error::new(
+        ErrorKind::Range,
+        format!(
+            "a bootstrap takes values up to {}, and these may reach at most {}: scale the values \
+             down before, or state the range that they keep (`assume_range`, and in a loop \
+             `keep_within`)",
+            decimal(most),
+            decimal(bound)
+        ),
+    )
 }
 
 /// The caller's callback asked to stop (`watching`).
@@ -33,18 +59,13 @@ pub fn cancelled(stage: &'static str, done: usize, total: usize) -> Error {
 pub fn drift(level: usize, log2_scale: f64, log2_divisor: f64, drift: f64, most: f64) -> Error {
     Error::new(
         ErrorKind::Scale,
-        format!("from level {level} {}", drifting(log2_scale, log2_divisor, drift, most)),
+        format!(
+            "from level {level} at scale 2^{log2_scale:.3} the scales of intermediate results \
+             drift by {drift:.1} bits, at most {most:.1} are allowed: start at the top of levels \
+             of one size (`Mod1::highest_level`), at the scale that this level divides by, \
+             2^{log2_divisor:.3}"
+        ),
     )
-}
-
-/// A linear transform that does not fit its operand.
-pub fn linear(reason: String) -> Error {
-    Error::new(ErrorKind::Shape, reason)
-}
-
-/// A polynomial that does not fit its power basis.
-pub fn powers(reason: String) -> Error {
-    Error::new(ErrorKind::Shape, reason)
 }
 
 /// A function that no supported power series approximates to the requested error.
@@ -82,7 +103,17 @@ pub fn table_levels(needed: usize, left: usize) -> Error {
 
 /// Noise above what a table tolerates.
 pub fn table_noise(entries: usize, noise: f64, tolerance: f64, log2_failure: f64) -> Error {
-    Error::new(ErrorKind::Noise, large_table_noise(entries, noise, tolerance, log2_failure))
+    Error::new(
+        ErrorKind::Noise,
+        format!(
+            "the noise may reach {} of the distance between integers (failure probability \
+             2^{log2_failure:.0}), and a table of {entries} entries tolerates {}: apply an \
+             identity table or one of fewer entries earlier, add fewer vectors before the table, \
+             or state a larger failure probability",
+            decimal(noise),
+            decimal(tolerance)
+        ),
+    )
 }
 
 /// A vector below the level at which it can be bootstrapped.
@@ -99,7 +130,15 @@ pub fn too_low_to_bootstrap(least: usize, left: usize) -> Error {
 
 /// Noise too large for comparisons.
 pub fn too_noisy(log2_error: f64, log2_most: f64) -> Error {
-    Error::new(ErrorKind::Noise, noisy_comparison(log2_error, log2_most))
+    Error::new(
+        ErrorKind::Noise,
+        format!(
+            "the error of a value may reach {} of the declared range, and comparisons allow {}: \
+             take a larger scale or a narrower range, or state a smaller error (`assume_noise`)",
+            decimal(log2_error.exp2()),
+            decimal(log2_most.exp2())
+        ),
+    )
 }
 
 /// [`ProgramBounds`](crate::param_search::ProgramBounds) that no parameter set meets.
@@ -167,15 +206,6 @@ pub fn not_below_modulus(index: usize, count: usize, modulus: usize) -> Error {
     )
 }
 
-/// How scales drift, and where they do not.
-fn drifting(log2_scale: f64, log2_divisor: f64, drift: f64, most: f64) -> String {
-    format!(
-        "at scale 2^{log2_scale:.3} the scales of intermediate results drift by {drift:.1} bits, \
-         at most {most:.1} are allowed: start at the top of levels of one size \
-         (`Mod1::highest_level`), at the scale that this level divides by, 2^{log2_divisor:.3}"
-    )
-}
-
 /// A remedy for a power series that misses the requested error, by the number of kinks and jumps.
 fn inaccurate(breaks: usize) -> String {
     match breaks {
@@ -185,39 +215,6 @@ fn inaccurate(breaks: usize) -> String {
              approximate the smooth pieces separately and join them by a step"
         ),
     }
-}
-
-/// Why noise is too large for a table, and a remedy.
-fn large_table_noise(entries: usize, noise: f64, tolerance: f64, log2_failure: f64) -> String {
-    format!(
-        "the noise may reach {} of the distance between integers (failure probability \
-         2^{log2_failure:.0}), and a table of {entries} entries tolerates {}: apply an identity \
-         table or one of fewer entries earlier, add fewer vectors before the table, or state a \
-         larger failure probability",
-        decimal(noise),
-        decimal(tolerance)
-    )
-}
-
-/// Why a bootstrap does not take values, and a remedy.
-fn too_large_to_bootstrap(most: f64, bound: f64) -> String {
-    format!(
-        "a bootstrap takes values up to {}, and these may reach at most {}: scale the values down \
-         before, or state the range that they keep (`assume_range`, and in a \
-         loop `keep_within`)",
-        decimal(most),
-        decimal(bound)
-    )
-}
-
-/// Why noise is too large for comparisons, and a remedy.
-fn noisy_comparison(log2_error: f64, log2_most: f64) -> String {
-    format!(
-        "the error of a value may reach {} of the declared range, and comparisons allow {}: take a \
-         larger scale or a narrower range, or state a smaller error (`assume_noise`)",
-        decimal(log2_error.exp2()),
-        decimal(log2_most.exp2())
-    )
 }
 
 /// What parameter sets reach instead of a request, and a remedy.

@@ -1,21 +1,17 @@
 //! Bootstrapping of vectors of rank `r` through RLWE (DPad-HE, section 6.2).
 
-use crate::bootstrap::Bootstrapping;
-use crate::bootstrap::EvaluatorExt;
-use crate::circuit_ops::CircuitOps;
+use std::sync::Arc;
+
 #[cfg(doc)]
 use bellerophon_ckks::ErrorKind;
 use bellerophon_ckks::vectors::Vectors;
-use std::sync::Arc;
-
+use bellerophon_ckks::{Ciphertext, CiphertextMeta, EvaluationKeys, Evaluator, Params, Result};
 use bellerophon_mlwe::{self as mlwe, GaloisKeys, ModuleMap, RingConversion, SecretKey};
 use rand::CryptoRng;
 
-use crate::{
-    bootstrap::{BootstrapKeys, Bootstrapper},
-    error,
-};
-use bellerophon_ckks::{Ciphertext, CiphertextMeta, EvaluationKeys, Evaluator, Params, Result};
+use crate::bootstrap::{BootstrapKeys, Bootstrapper, Bootstrapping, EvaluatorExt};
+use crate::circuit_ops::CircuitOps;
+use crate::error;
 
 /// Bootstraps vectors of rank `r` over a ring of degree `n`: embeds them into the ring of degree
 /// `r n`, bootstraps them there, where a key switch has one component, and extracts them again,
@@ -68,12 +64,7 @@ impl RankBootstrap {
         Self::from_parts(params, bootstrapper, rings, &keys, own)
     }
 
-    /// Assembles the keys of the conversion, of the rotations and products of the bootstrap, and of
-    /// the bootstrap itself.
-    ///
-    /// # Errors
-    /// As [`generate`](Self::generate) for sets that do not fit; [`mlwe::ErrorKind::KeyMismatch`]
-    /// for keys of different secrets; those of [`Evaluator::with_bootstrapping`].
+    /// Assembles the keys of the conversion and of the bootstrap with its rotations and products.
     pub(crate) fn from_parts(
         params: &Params,
         bootstrapper: Arc<Bootstrapper>,
@@ -105,10 +96,6 @@ impl RankBootstrap {
     ///
     /// The embedding adds noise of variance [`mlwe::noise::trace`] of zero, the bootstrap adds its
     /// own.
-    ///
-    /// # Errors
-    /// [`mlwe::ErrorKind::ParamsMismatch`] for a vector of another set, and those of
-    /// [`CkksOps::bootstrap`](crate::CircuitOps::bootstrap).
     pub fn bootstrap(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let large = self.evaluator.params();
         self.small.check(x.lattice().ident().fingerprint)?;
@@ -134,8 +121,7 @@ impl RankBootstrap {
     }
 }
 
-/// `Err` unless vectors of `params` can be bootstrapped over the larger ring: in slots, scale and
-/// levels up to that of the result.
+/// Refuses sets that differ in slots, scale or levels up to that of the result.
 fn check_sets(params: &Params, bootstrapper: &Bootstrapper) -> Result<()> {
     let large = bootstrapper.params();
     let (found, most) = (bootstrapper.spec().slots, params.max_slots());

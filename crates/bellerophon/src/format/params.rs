@@ -1,6 +1,7 @@
 //! The byte form of parameter sets.
 
-use bellerophon_circuits::wire::{BootstrapForm, FbtForm};
+use bellerophon_circuits::bootstrap::BootstrapSpec;
+use bellerophon_circuits::fbt::FbtSpec;
 use bellerophon_ckks as ckks;
 use bellerophon_lookup::wire::LutForm;
 use bellerophon_mlwe::Security;
@@ -23,8 +24,8 @@ pub struct ParamsForm<'a> {
     name: &'a str,
     slots: ckks::wire::ParamsForm,
     lookup: Option<LutForm>,
-    bootstrap: Option<BootstrapForm>,
-    functional: Option<FbtForm>,
+    bootstrap: Option<BootstrapSpec>,
+    functional: Option<FbtSpec>,
 }
 
 /// The parameters of this wire form are the security that the sender must have checked;
@@ -45,9 +46,7 @@ impl Wire for Params {
         check_name(form.name)?;
         let slots = ckks::Params::from_form(wanted, form.slots)?;
         let lookup = form.lookup.map(|lookup| lookup.into_spec(*wanted)).transpose()?;
-        let (bootstrap, functional) =
-            (form.bootstrap.map(Into::into), form.functional.map(Into::into));
-        Self::over(form.name.into(), slots, lookup, bootstrap, functional)
+        Self::over(form.name.into(), slots, lookup, form.bootstrap, form.functional)
     }
 }
 
@@ -66,8 +65,8 @@ impl Params {
             name,
             slots: self.ckks().to_form(wanted)?,
             lookup: self.optional_lookups().map(Into::into),
-            bootstrap: self.bootstrapper().ok().map(|bootstrap| bootstrap.spec().into()),
-            functional: self.functional().ok().map(|functional| functional.spec().into()),
+            bootstrap: self.bootstrapper().ok().map(|bootstrap| bootstrap.spec().clone()),
+            functional: self.functional().ok().map(|functional| functional.spec().clone()),
         })
     }
 

@@ -53,9 +53,6 @@ impl Accuracy {
     }
 
     /// The largest error.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Accuracy`] unless it is positive and finite.
     pub fn error(self) -> Result<f64> {
         match self.error.is_finite() && self.error > 0.0 {
             true => Ok(self.error),
@@ -69,9 +66,6 @@ impl Accuracy {
     /// The largest error, which must be below the spread of a function: the difference of its
     /// largest and its smallest value at 1025 points of `[lo, hi]`. A constant function takes any
     /// error, and so does one that is not finite at a point.
-    ///
-    /// # Errors
-    /// As [`error`](Self::error); [`ErrorKind::Accuracy`] for an error that reaches the spread.
     pub fn within_spread(
         self,
         name: &str,

@@ -1,19 +1,18 @@
 //! Evaluation of prepared functions.
 
-use super::accuracy::Accuracy;
-use super::function::Function;
-use super::iterate::{Goldschmidt, Newton, Squarings};
-use super::prepare::{Approximation, Program};
-use crate::polynomial::eval::polynomial;
-use crate::polynomial::eval::polynomial_levels;
-use crate::polynomial::shared_powers::Polynomials;
 use bellerophon_ckks::eval::padding::inside;
 use bellerophon_ckks::interval::check_domain;
 use bellerophon_ckks::metadata::route::same_scale;
-use bellerophon_ckks::refresh;
-use bellerophon_ckks::{Bounds, CiphertextMeta, CkksOps, Result};
+use bellerophon_ckks::{Bounds, CiphertextMeta, CkksOps, Result, refresh};
 
-/// `f(x)`; see [`CircuitOps::apply`].
+use super::accuracy::Accuracy;
+use super::function::Function;
+use super::iterate::Program;
+use super::prepare::Approximation;
+use crate::polynomial::Polynomial;
+use crate::polynomial::eval::{polynomial, polynomial_levels};
+use crate::polynomial::shared_powers::Polynomials;
+
 pub(crate) fn apply<A: CkksOps>(
     a: &A,
     x: &A::Ciphertext,
@@ -27,11 +26,11 @@ pub(crate) fn apply<A: CkksOps>(
     // A bootstrap has cleared the padding: move it after that.
     let needed = if bootstrapped.is_some() { f.levels() } else { 1 };
     let x = &*inside(a, bootstrapped.as_deref().unwrap_or(x), &domain, needed)?;
-    let y = match f.program() {
+    let y = match &f.program {
         Program::Polynomial(p) => return polynomial(a, x, p, None),
-        Program::Inverse(g) => goldschmidt(a, x, g)?,
-        Program::Root(n) => newton(a, x, n)?,
-        Program::Exponential(s) => squarings(a, x, s)?,
+        Program::Inverse { start, residue, steps } => goldschmidt(a, x, start, residue, *steps)?,
+        Program::Root { start, steps, root } => newton(a, x, start, *steps, *root)?,
+        Program::Exponential { root, steps } => squarings(a, x, root, *steps)?,
     };
     let mut metadata = a.metadata(&y);
     let mut bounds = a.metadata(x).meta.bounds.map(|range| f.range(range));
@@ -64,44 +63,48 @@ pub(crate) fn function<A: CkksOps>(
 }
 
 /// Goldschmidt's products: `y_k`, at the default scale.
-fn goldschmidt<A: CkksOps>(a: &A, x: &A::Ciphertext, g: &Goldschmidt) -> Result<A::Ciphertext> {
+fn goldschmidt<A: CkksOps>(
+    a: &A,
+    x: &A::Ciphertext,
+    start: &Polynomial,
+    residue: &Polynomial,
+    steps: usize,
+) -> Result<A::Ciphertext> {
     let params = a.params();
     // Step 1: e_0 and y_0 share their powers, at the level of the argument.
-    let shared = [(&g.residue, None), (&g.start, None)];
+    let shared = [(residue, None), (start, None)];
     let x = &*Polynomials(&shared).operand(a, x)?;
     let level = Polynomials(&shared).level(params.rules(), &a.metadata(x))?;
-    let top = level - g.residue.plan().depth();
+    let top = level - residue.plan.depth();
     // Step 2: the scale of y_0, so that y_k has the default scale: first the scales of all e_j.
     let mut residue_scales = vec![params.scale()];
-    for step in 1..g.steps {
+    for step in 1..steps {
         let last = residue_scales[step - 1];
         residue_scales.push(last * last / params.divisor(top + 1 - step));
     }
     // Then from the scale of the last product back to that of the first factor.
-    let scale = (0..g.steps).rev().fold(params.scale(), |scale, step| {
+    let scale = (0..steps).rev().fold(params.scale(), |scale, step| {
         scale * params.divisor(top - step) / residue_scales[step]
     });
-    let [mut e, start] =
-        pair(a.fused(&Polynomials(&[(&g.residue, None), (&g.start, Some(scale))]), &[x])?);
-    let mut y = a.drop_to_level(&start, top)?;
+    let [mut e, first] =
+        pair(a.fused(&Polynomials(&[(residue, None), (start, Some(scale))]), &[x])?);
+    let mut y = a.drop_to_level(&first, top)?;
 
     // Step 3: y_{j+1} = y_j (1 + e_j), e_{j+1} = e_j^2.
-    for step in 0..g.steps {
+    for step in 0..steps {
         y = a.mul(&y, &a.add_scalar(&e, 1.0)?)?;
-        if step + 1 < g.steps {
+        if step + 1 < steps {
             e = a.square(&e)?;
         }
     }
     Ok(at_default_scale(a, y))
 }
 
-/// The two results of two polynomials.
 fn pair<T>(results: Vec<T>) -> [T; 2] {
     results.try_into().ok().expect("two polynomials")
 }
 
-/// Sets the scale of `y` to the default scale if they differ by rounding only. After a bootstrap in
-/// between, `y` is at other primes than planned and keeps its scale.
+/// `y` at exactly the default scale if it differs by rounding only, as without a bootstrap.
 pub(super) fn at_default_scale<A: CkksOps>(a: &A, y: A::Ciphertext) -> A::Ciphertext {
     let (meta, scale) = (a.metadata(&y).meta, a.params().scale());
     if same_scale(meta.scale, scale) {
@@ -112,15 +115,21 @@ pub(super) fn at_default_scale<A: CkksOps>(a: &A, y: A::Ciphertext) -> A::Cipher
 }
 
 /// Newton's iteration: `3/2 y - 1/2 (x y) y^2` in every step.
-fn newton<A: CkksOps>(a: &A, x: &A::Ciphertext, n: &Newton) -> Result<A::Ciphertext> {
-    let mut y = polynomial(a, x, &n.start, None)?;
-    for step in 0..n.steps {
+fn newton<A: CkksOps>(
+    a: &A,
+    x: &A::Ciphertext,
+    start: &Polynomial,
+    steps: usize,
+    root: bool,
+) -> Result<A::Ciphertext> {
+    let mut y = polynomial(a, x, start, None)?;
+    for step in 0..steps {
         // -1/2 y^2: the factor 1/2 goes into the scale.
         let half = a.reinterpret_scale(a.neg(&a.square(&y)?)?, 0.5)?;
         let product = a.mul(x, &y)?;
         // The last step of a square root multiplies by x: 3/2 (x y) - 1/2 (x^2 y) y^2.
-        let root = n.root && step + 1 == n.steps;
-        y = if root {
+        let last = root && step + 1 == steps;
+        y = if last {
             let cube = a.mul(&a.square(x)?, &y)?;
             a.mul_add_many(&[(&cube, &half)], &[(&product, 1.5)], 0.0, None)?
         } else {
@@ -131,21 +140,25 @@ fn newton<A: CkksOps>(a: &A, x: &A::Ciphertext, n: &Newton) -> Result<A::Ciphert
 }
 
 /// Squarings of a root of the exponential: the last square at the default scale.
-fn squarings<A: CkksOps>(a: &A, x: &A::Ciphertext, s: &Squarings) -> Result<A::Ciphertext> {
+fn squarings<A: CkksOps>(
+    a: &A,
+    x: &A::Ciphertext,
+    root: &Polynomial,
+    steps: usize,
+) -> Result<A::Ciphertext> {
     let params = a.params();
     let metadata = a.metadata(x);
-    let levels = polynomial_levels(params.rules(), &metadata, &s.root) + s.steps;
+    let levels = polynomial_levels(params.rules(), &metadata, root) + steps;
     let bootstrapped = refresh::ready(a, x, levels)?;
     // The scale of the root, so that the last square has the default scale.
     let scale = bootstrapped.as_deref().map(|x| {
         let metadata = a.metadata(x);
-        let levels = polynomial_levels(params.rules(), &metadata, &s.root) + s.steps;
+        let levels = polynomial_levels(params.rules(), &metadata, root) + steps;
         let last = metadata.level - levels;
-        (1..=s.steps)
-            .fold(params.scale(), |scale, step| (scale * params.divisor(last + step)).sqrt())
+        (1..=steps).fold(params.scale(), |scale, step| (scale * params.divisor(last + step)).sqrt())
     });
-    let mut y = polynomial(a, bootstrapped.as_deref().unwrap_or(x), &s.root, scale)?;
-    for _ in 0..s.steps {
+    let mut y = polynomial(a, bootstrapped.as_deref().unwrap_or(x), root, scale)?;
+    for _ in 0..steps {
         y = a.square(&y)?;
     }
     Ok(at_default_scale(a, y))

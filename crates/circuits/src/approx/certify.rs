@@ -42,7 +42,6 @@ const ROUNDING: f64 = 4.0;
 /// A polynomial with a bound on its difference from a function.
 #[derive(Clone, Debug)]
 pub(crate) struct Proxy {
-    /// The polynomial, over the whole domain.
     pub(crate) polynomial: Chebyshev,
     /// Bound on the difference from the function.
     pub(crate) error: f64,
@@ -72,21 +71,20 @@ impl Proxy {
         Some(Self { polynomial, error })
     }
 
-    /// The coefficients up to `degree`: an error of about twice that of the minimax polynomial at
-    /// most.
+    /// The coefficients up to `degree`: at most about twice the minimax error.
     pub(crate) fn truncated(&self, degree: usize) -> Chebyshev {
-        let all = self.polynomial.coefficients();
+        let all = &self.polynomial.coefficients;
         let kept = all[..all.len().min(degree + 1)].to_vec();
-        Chebyshev::new(self.polynomial.lo(), self.polynomial.hi(), kept)
+        Chebyshev::new(self.polynomial.lo, self.polynomial.hi, kept)
     }
 
     /// A bound on the difference of the function from `p`, a polynomial over the same domain.
     pub(crate) fn certify(&self, p: &Chebyshev) -> f64 {
-        debug_assert_eq!((p.lo(), p.hi()), (self.polynomial.lo(), self.polynomial.hi()));
-        let (ours, theirs) = (self.polynomial.coefficients(), p.coefficients());
+        debug_assert_eq!((p.lo, p.hi), (self.polynomial.lo, self.polynomial.hi));
+        let (ours, theirs) = (&self.polynomial.coefficients, &p.coefficients);
         let at = |c: &[f64], k: usize| c.get(k).copied().unwrap_or(0.0);
         let difference = (0..ours.len().max(theirs.len())).map(|k| at(ours, k) - at(theirs, k));
-        let difference = Chebyshev::new(p.lo(), p.hi(), difference.collect());
+        let difference = Chebyshev::new(p.lo, p.hi, difference.collect());
         supremum(&difference) + rounding(p) + self.error
     }
 }
@@ -94,14 +92,14 @@ impl Proxy {
 /// A bound on `|p|` over its domain.
 fn supremum(p: &Chebyshev) -> f64 {
     // The largest value is at least the root mean square in the Chebyshev measure.
-    let squares: f64 = p.coefficients().iter().map(|c| 0.5 * c * c).sum();
-    let (least, most) = p.extremes(p.lo(), p.hi(), samples(p, LOOSENESS * squares.sqrt()));
+    let squares: f64 = p.coefficients.iter().map(|c| 0.5 * c * c).sum();
+    let (least, most) = p.extremes(p.lo, p.hi, samples(p, LOOSENESS * squares.sqrt()));
     most.max(-least)
 }
 
 /// The number of samples of `p` between which it exceeds them by at most `excess`.
 fn samples(p: &Chebyshev, excess: f64) -> usize {
-    let terms = p.coefficients().iter().enumerate();
+    let terms = p.coefficients.iter().enumerate();
     let curvature: f64 = terms.map(|(k, c)| (k * k) as f64 * c.abs()).sum();
     let samples = PI * (curvature / (8.0 * excess)).sqrt();
     let least = 4.0 * (p.degree() + 1) as f64;
@@ -109,9 +107,8 @@ fn samples(p: &Chebyshev, excess: f64) -> usize {
     samples.clamp(least, MAX_SAMPLES.max(least)) as usize + 1
 }
 
-/// An interval that contains `p` over `[lo, hi]`, a part of its domain, with ends that exceed the
-/// true ones by about `excess`. The polynomial is rewritten for that part, where its coefficients
-/// are as small as its variation.
+/// An interval that contains `p` over `[lo, hi]`, a part of its domain, up to about `excess`. The
+/// polynomial is rewritten for that part, where its coefficients are as small as its variation.
 pub(crate) fn range_within(p: &Chebyshev, lo: f64, hi: f64, excess: f64) -> (f64, f64) {
     let middle = p.eval(0.5 * (lo + hi));
     let part = Chebyshev::interpolate(|x| p.eval(x) - middle, lo, hi, p.degree());
@@ -126,8 +123,8 @@ pub(crate) fn by_slope(f: &Function, slope: f64, p: &Chebyshev, wanted: f64) -> 
     let [least, most] = SLOPE_SAMPLES;
     let samples = 0.5 * PI * p.difference_slope(slope) / (SLOPE_SHARE * wanted);
     let certified = p.certified_error(|x| f.value(x), slope, samples.clamp(least, most) as usize);
-    let slopes = slope + p.largest_slope() / (0.5 * (p.hi() - p.lo()));
-    certified + rounding(p) + slopes * misplacement(p.lo(), p.hi())
+    let slopes = slope + p.largest_slope() / (0.5 * (p.hi - p.lo));
+    certified + rounding(p) + slopes * misplacement(p.lo, p.hi)
 }
 
 /// A bound on the distance of a sample of `[lo, hi]` from its place `middle + radius cos(a)` by
@@ -138,7 +135,6 @@ pub(crate) fn misplacement(lo: f64, hi: f64) -> f64 {
     f64::EPSILON * (2.0 * farthest + 4.0 * radius)
 }
 
-/// A bound on the rounding error of values of a polynomial.
 pub(crate) fn rounding(p: &Chebyshev) -> f64 {
     ROUNDING * f64::EPSILON * (p.degree() + 1) as f64 * p.bound()
 }

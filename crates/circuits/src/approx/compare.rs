@@ -1,39 +1,35 @@
 //! Evaluation of sign, comparison, maximum, minimum and magnitude ([`CircuitOps::sign`] and those
 //! after it).
 
-use crate::bootstrap::Bootstrapper;
-use crate::polynomial::eval::polynomial;
-use crate::polynomial::eval::polynomial_levels;
-use bellerophon_ckks::interval::check_domain;
-use bellerophon_ckks::vectors::Operand;
 use std::sync::Arc;
 
+use bellerophon_ckks::eval::padding::inside;
+use bellerophon_ckks::eval::statements::within;
+use bellerophon_ckks::interval::check_domain;
+use bellerophon_ckks::lengths::pair;
+use bellerophon_ckks::noise::Noise;
+use bellerophon_ckks::vectors::Operand;
+use bellerophon_ckks::{Bounds, CiphertextMeta, CkksOps, Interval, Metadata, Result, refresh};
 use bellerophon_mlwe as mlwe;
 
 use super::apply::at_default_scale;
 use super::sign::{Kind, Sign};
+use crate::bootstrap::Bootstrapper;
 use crate::polynomial::Sensitivity;
-use bellerophon_ckks::eval::{padding::inside, statements::within};
-use bellerophon_ckks::lengths::pair;
-use bellerophon_ckks::noise::Noise;
-use bellerophon_ckks::refresh;
-use bellerophon_ckks::{Bounds, CiphertextMeta, CkksOps, Interval, Metadata, Result};
+use crate::polynomial::eval::{polynomial, polynomial_levels};
 
 /// The largest share of the modulus at the level of a result for its values.
 const SHARE: f64 = 0.25;
 
-/// The larger of two ranges, end by end.
 fn larger(x: &Interval, y: &Interval) -> Interval {
     Interval::between(x.lo().max(y.lo()), x.hi().max(y.hi()))
 }
 
-/// The magnitudes of a range.
 fn magnitude(x: &Interval) -> Interval {
     let inside = x.lo() <= 0.0 && x.hi() >= 0.0;
     Interval::between(if inside { 0.0 } else { x.lo().abs().min(x.hi().abs()) }, x.bound())
 }
 
-/// The sign of every slot at the default scale; see [`CircuitOps::sign`].
 pub(crate) fn sign<A: CkksOps>(a: &A, x: &A::Ciphertext, sign: &Sign) -> Result<A::Ciphertext> {
     signed(a, x, sign, Kind::Sign, a.params().scale())
 }
@@ -87,9 +83,7 @@ pub(crate) fn relu<A: CkksOps>(a: &A, x: &A::Ciphertext, sign: &Sign) -> Result<
     stepped(a, x, None, sign, range)
 }
 
-/// `base + d step(d)` at the default scale (near it after a bootstrap in between, below it at the
-/// lowest levels if their modulus is too small). `range` is the range of the result without the
-/// error.
+/// `base + d step(d)` at the default scale, or near it. `range` leaves out the error.
 fn stepped<A: CkksOps>(
     a: &A,
     d: &A::Ciphertext,
@@ -135,7 +129,6 @@ enum Ready<'c, A: CkksOps> {
     InParts,
 }
 
-/// Plans a product of `x` with its sign, for a result in `bounds`.
 fn ready<'c, A: CkksOps>(
     a: &A,
     x: &'c A::Ciphertext,
@@ -179,7 +172,7 @@ pub(crate) fn signed_where<A: CkksOps>(
 ) -> Result<A::Ciphertext> {
     // Step 1: an operand within the domain, bootstrapped if its levels do not suffice.
     let values = Bounds::all(a.metadata(x).meta.bounds.values);
-    check_domain(&values, -sign.radius(), sign.radius())?;
+    check_domain(&values, -sign.radius, sign.radius)?;
     let bootstrapped = refresh::ready(a, x, sign.levels())?;
 
     // Step 2: every polynomial but the last maps into [-1, 1].
@@ -228,8 +221,7 @@ fn rounding<A: CkksOps>(a: &A) -> f64 {
     mlwe::noise::rounding(a.params().lattice()) / a.params().scale().powi(2)
 }
 
-/// The variance of a step of polynomials of a vector: that of a rescale, or with automatic
-/// bootstrapping that of a bootstrap.
+/// The variance of a step of polynomials: of a rescale or an automatic bootstrap.
 pub(crate) fn step_variance<A: CkksOps>(a: &A, x: &CiphertextMeta) -> Result<f64> {
     let Some(bootstrapper) = a.attached::<Arc<Bootstrapper>>().filter(|_| a.refreshes().is_some())
     else {
@@ -249,7 +241,7 @@ fn within_radius<'c, A: CkksOps>(
     x: &'c A::Ciphertext,
     sign: &Sign,
 ) -> Result<Operand<'c, A::Ciphertext>> {
-    inside(a, x, &Interval::between(-sign.radius(), sign.radius()), sign.levels())
+    inside(a, x, &Interval::between(-sign.radius, sign.radius), sign.levels())
 }
 
 /// A range, widened by the error of an approximate magnitude.

@@ -7,7 +7,6 @@ use super::remez::{Parity, remez};
 use crate::chebyshev::Chebyshev;
 use crate::polynomial::power_depth;
 
-/// Largest degree of a polynomial.
 pub(super) const MAX_DEGREE: usize = 1023;
 
 /// Least `log2` of a requested error.
@@ -48,20 +47,19 @@ pub(super) fn certified_error(f: &Function, p: &Chebyshev) -> Option<f64> {
     let wanted = sampled.max(LEAST_ERROR.exp2());
     let error = match f.slope() {
         Some(slope) => by_slope(f, slope, p, wanted),
-        None => Proxy::new(f, p.lo(), p.hi(), wanted)?.certify(p),
+        None => Proxy::new(f, p.lo, p.hi, wanted)?.certify(p),
     };
     error.is_finite().then_some(error)
 }
 
-/// A polynomial of least depth, and there about least degree, whose certified error is at most
-/// `error`.
+/// A polynomial of least depth and about least degree with a certified error of at most `error`.
 pub(super) fn least_degree(f: &Function, lo: f64, hi: f64, error: f64) -> Option<(Chebyshev, f64)> {
     if let Some(slope) = f.slope() {
         return least_degree_by_slope(f, slope, lo, hi, error);
     }
     // Step 1: a precise proxy, whose truncations are the candidates.
     let proxy = Proxy::new(f, lo, hi, error)?;
-    let coefficients = proxy.polynomial.coefficients();
+    let coefficients = &proxy.polynomial.coefficients;
     // The mean square of the terms left out is below the error, their sum above it.
     let mut squares = 0.0;
     let few = coefficients

@@ -50,7 +50,6 @@ enum Smoothness {
     Analytic(Arc<Bound>),
     /// A bound on the slope over any interval.
     Lipschitz(f64),
-    /// None.
     Unknown,
 }
 
@@ -81,7 +80,7 @@ pub struct Function {
     name: Arc<str>,
     value: Arc<dyn Fn(f64) -> f64 + Send + Sync>,
     smoothness: Smoothness,
-    iteration: Option<Iteration>,
+    pub(crate) iteration: Option<Iteration>,
 }
 
 /// Functions with an iteration.
@@ -120,7 +119,7 @@ pub enum Known {
     /// With `erf(x + iy) = erf(x) + (2 / sqrt(pi)) e^(-x^2) int_0^y ..`, of which the integrand is
     /// at most `e^(y^2)`, the bound is `|z| (1 + y e^(y^2) / sqrt(pi))` at `y = height / sqrt(2)`.
     Gelu,
-    /// The sine.
+    /// The sine; `|sin(x + i y)| <= cosh(y)`.
     Sin,
     /// The cosine.
     Cos,
@@ -147,7 +146,6 @@ impl From<Known> for Function {
             }
             Known::Ln => {
                 let bound = |e: &Ellipse| {
-                    // |ln z| <= |ln |z|| + |arg z|, and arg z is below pi / 2 to the right of zero.
                     let ends = e.left().ln().abs().max(e.right().ln().abs());
                     (e.left() > 0.0).then_some(ends + FRAC_PI_2)
                 };
@@ -155,12 +153,10 @@ impl From<Known> for Function {
             }
             Known::Sigmoid => {
                 // The poles are the odd multiples of i pi.
-                Self::analytic("sigmoid(x)", sigmoid, |e| {
-                    Some(1.0 / distance_from_pole(e.height())?)
-                })
+                let bound = |e: &Ellipse| Some(1.0 / distance_from_pole(e.height())?);
+                Self::analytic("sigmoid(x)", sigmoid, bound)
             }
             Known::Tanh => {
-                // tanh(z) = 2 sigmoid(2 z) - 1.
                 let bound = |e: &Ellipse| Some(1.0 + 2.0 / distance_from_pole(2.0 * e.height())?);
                 Self::analytic("tanh(x)", f64::tanh, bound)
             }
@@ -185,10 +181,7 @@ impl From<Known> for Function {
                 };
                 Self::analytic("gelu(x)", value, bound)
             }
-            Known::Sin => {
-                // |sin(x + i y)| and |cos(x + i y)| are at most cosh(y).
-                Self::analytic("sin(x)", f64::sin, |e| Some(e.height().cosh()))
-            }
+            Known::Sin => Self::analytic("sin(x)", f64::sin, |e| Some(e.height().cosh())),
             Known::Cos => Self::analytic("cos(x)", f64::cos, |e| Some(e.height().cosh())),
         }
     }
@@ -230,11 +223,6 @@ impl Function {
         Self { iteration: Some(iteration), ..self }
     }
 
-    /// The iteration for this function, if there is one.
-    pub(crate) fn iteration(&self) -> Option<Iteration> {
-        self.iteration
-    }
-
     /// The name, such as `sigmoid(x)`.
     pub fn name(&self) -> &str {
         &self.name
@@ -250,8 +238,7 @@ impl Function {
         matches!(self.smoothness, Smoothness::Unknown)
     }
 
-    /// The result of `build` from the values, or `None` if one of them is not a number or too
-    /// large.
+    /// The result of `build` from the values; `None` if one of them is no number or too large.
     pub(crate) fn guarded<T>(&self, build: impl FnOnce(&dyn Fn(f64) -> f64) -> T) -> Option<T> {
         let good = Cell::new(true);
         let built = build(&|x| {
@@ -292,8 +279,7 @@ fn sigmoid(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
 
-/// The least `|1 + e^z|` for `|Im z| <= height`, a lower bound above zero below the poles at
-/// `i pi`.
+/// The least `|1 + e^z|` for `|Im z| <= height`, above zero below the poles at `i pi`.
 fn distance_from_pole(height: f64) -> Option<f64> {
     match height {
         h if h <= FRAC_PI_2 => Some(1.0),

@@ -42,6 +42,7 @@ pub use accuracy::Accuracy;
 pub use function::{Ellipse, Function, Known};
 pub use prepare::Approximation;
 pub(crate) use prepare::{check_domain, without_values};
+pub(crate) use remez::solve;
 pub use remez::{Minimax, Parity, remez};
 pub(crate) use sign::Kind;
 pub use sign::Sign;

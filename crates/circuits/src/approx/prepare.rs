@@ -9,7 +9,7 @@ use bellerophon_ring::decimal;
 use super::accuracy::Accuracy;
 use super::fit::{LEAST_ERROR, MAX_DEGREE, certified_error, least_degree, mean_square, minimax};
 use super::function::{Function, Iteration};
-use super::iterate::{Goldschmidt, Newton, Squarings};
+use super::iterate::Program;
 use crate::chebyshev::Chebyshev;
 use crate::error;
 use crate::polynomial::Polynomial;
@@ -17,35 +17,6 @@ use bellerophon_ckks::{Error, Interval, Result};
 
 /// Largest magnitude of the ends of a domain: beyond, values of polynomials overflow.
 const LARGEST_END: f64 = 1e100;
-
-/// The evaluation of a prepared function.
-#[derive(Clone, Debug)]
-pub(crate) enum Program {
-    Polynomial(Polynomial),
-    Inverse(Goldschmidt),
-    Root(Newton),
-    Exponential(Squarings),
-}
-
-impl Program {
-    fn levels(&self) -> usize {
-        match self {
-            Self::Polynomial(p) => p.levels(),
-            Self::Inverse(g) => g.levels(),
-            Self::Root(n) => n.levels(),
-            Self::Exponential(s) => s.levels(),
-        }
-    }
-
-    fn relinearizations(&self) -> usize {
-        match self {
-            Self::Polynomial(p) => p.plan().relinearizations(),
-            Self::Inverse(g) => g.relinearizations(),
-            Self::Root(n) => n.relinearizations(),
-            Self::Exponential(s) => s.relinearizations(),
-        }
-    }
-}
 
 /// A function over a domain with a certified error, by a polynomial or by an iteration from one.
 /// Prepared once, applied to any number of ciphertexts by
@@ -81,7 +52,7 @@ pub struct Approximation {
     lo: f64,
     hi: f64,
     error: f64,
-    program: Program,
+    pub(crate) program: Program,
 }
 
 impl Approximation {
@@ -104,9 +75,6 @@ impl Approximation {
     }
 
     /// As [`new`](Self::new), also for an error that reaches the spread of `f`.
-    ///
-    /// # Errors
-    /// As for [`new`](Self::new).
     pub(super) fn of_accuracy(f: &Function, lo: f64, hi: f64, accuracy: Accuracy) -> Result<Self> {
         let refuse = |reason| error::approximation(f.name().into(), reason);
         let error = accuracy.error()?;
@@ -132,9 +100,6 @@ impl Approximation {
 
     /// The minimax polynomial of a degree, by [`remez`](super::remez()); the interpolant in the
     /// Chebyshev nodes where the exchange does not converge.
-    ///
-    /// # Errors
-    /// As for [`new`](Self::new).
     pub fn of_degree(f: &Function, lo: f64, hi: f64, degree: usize) -> Result<Self> {
         check_domain(lo, hi)?;
         let best = minimax(f, lo, hi, degree).ok_or_else(|| without_values(f, lo, hi))?;
@@ -144,9 +109,6 @@ impl Approximation {
     /// The polynomial of a degree nearest to `f` in the mean square over `[lo, hi]`, as logistic
     /// regression uses it for the sigmoid on `[-8, 8]` (Kim, Song, Wang, Xia and Jiang 2018;
     /// Full-RNS HEAAN, section 5.3). Its largest error is certified like any other.
-    ///
-    /// # Errors
-    /// As for [`new`](Self::new).
     pub fn least_squares(f: &Function, lo: f64, hi: f64, degree: usize) -> Result<Self> {
         check_domain(lo, hi)?;
         let degree = degree.min(MAX_DEGREE);
@@ -155,11 +117,8 @@ impl Approximation {
     }
 
     /// A given polynomial, with its error as an approximation of `f` certified.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Accuracy`] when the bounds of `f` certify nothing over the domain of `p`.
     pub(crate) fn of_polynomial(f: &Function, p: Chebyshev) -> Result<Self> {
-        let (lo, hi) = (p.lo(), p.hi());
+        let (lo, hi) = (p.lo, p.hi);
         let error = certified_error(f, &p).ok_or_else(|| {
             error::approximation(
                 f.name().into(),
@@ -187,12 +146,7 @@ impl Approximation {
 
     /// Degree as a polynomial in the argument, iterations multiplied out.
     pub fn degree(&self) -> usize {
-        match &self.program {
-            Program::Polynomial(p) => p.chebyshev().degree(),
-            Program::Inverse(g) => g.degree(),
-            Program::Root(n) => n.degree(),
-            Program::Exponential(s) => s.degree(),
-        }
+        self.program.degree()
     }
 
     /// Levels on a ciphertext whose scale is near the primes of its level.
@@ -207,20 +161,10 @@ impl Approximation {
 
     /// The value at `x` of the domain, without encryption.
     pub fn eval(&self, x: f64) -> f64 {
-        match &self.program {
-            Program::Polynomial(p) => p.eval(x),
-            Program::Inverse(g) => g.eval(x),
-            Program::Root(n) => n.eval(x),
-            Program::Exponential(s) => s.eval(x),
-        }
+        self.program.eval(x)
     }
 
-    pub(crate) fn program(&self) -> &Program {
-        &self.program
-    }
-
-    /// What an iteration can give over a range inside the domain; the functions that have one are
-    /// monotone.
+    /// The range of an iteration over a part of the domain, where the function is monotone.
     pub(crate) fn range(&self, of: &Interval) -> Interval {
         let ends = Interval::between(self.eval(of.lo()), self.eval(of.hi()));
         Interval::between(ends.lo() - 2.0 * self.error, ends.hi() + 2.0 * self.error)
@@ -263,8 +207,7 @@ pub(crate) fn without_values(f: &Function, lo: f64, hi: f64) -> Error {
     )
 }
 
-/// The domain, and wider ones of width `2 / k`, whose map onto `[-1, 1]` costs no level: about the
-/// same middle, or from either end.
+/// The domain, and wider ones of width `2 / k`, whose map onto `[-1, 1]` costs no level.
 fn domains(lo: f64, hi: f64) -> Vec<[f64; 2]> {
     let mut all = vec![[lo, hi]];
     let slope = (2.0 / (hi - lo) * (1.0 + 1e-12)).floor();
@@ -283,19 +226,12 @@ fn programs(f: &Function, lo: f64, hi: f64, error: f64) -> Vec<(Program, f64)> {
     if let Some((p, e)) = least_degree(f, lo, hi, error) {
         all.push((Program::Polynomial(Polynomial::new(p)), e));
     }
-    match f.iteration() {
-        Some(Iteration::Inverse) if lo * hi > 0.0 => {
-            let found = Goldschmidt::candidates(lo, hi, error);
-            all.extend(found.into_iter().map(|(g, e)| (Program::Inverse(g), e)));
-        }
+    match f.iteration {
+        Some(Iteration::Inverse) if lo * hi > 0.0 => all.extend(Program::inverses(lo, hi, error)),
         Some(kind @ (Iteration::Sqrt | Iteration::InverseSqrt)) if lo > 0.0 => {
-            let found = Newton::candidates(lo, hi, error, kind == Iteration::Sqrt);
-            all.extend(found.into_iter().map(|(n, e)| (Program::Root(n), e)));
+            all.extend(Program::roots(lo, hi, error, kind == Iteration::Sqrt));
         }
-        Some(Iteration::Exp) => {
-            let found = Squarings::candidates(lo, hi, error);
-            all.extend(found.into_iter().map(|(s, e)| (Program::Exponential(s), e)));
-        }
+        Some(Iteration::Exp) => all.extend(Program::exponentials(lo, hi, error)),
         _ => {}
     }
     all

@@ -155,7 +155,23 @@ fn alternating(
             basis.chain([sign, f(x)]).collect()
         })
         .collect();
-    // Step 2: gaussian elimination with partial pivoting.
+    // Step 2: the unknowns are the coefficients of the indices, then the level.
+    let solution = solve(&mut rows)?;
+    // A system so close to singular that the elimination did not see it.
+    if solution.iter().any(|c| !c.is_finite()) {
+        return None;
+    }
+    let mut coefficients = vec![0.0; indices[indices.len() - 1] + 1];
+    for (&k, &c) in indices.iter().zip(&solution) {
+        coefficients[k] = c;
+    }
+    Some((Chebyshev::new(domain[0], domain[1], coefficients), solution[size - 1].abs()))
+}
+
+/// The solution of a linear system, its right side in the last column, by Gaussian elimination with
+/// the largest pivots. `None` for a pivot of zero.
+pub(crate) fn solve(rows: &mut [Vec<f64>]) -> Option<Vec<f64>> {
+    let size = rows.len();
     for column in 0..size {
         let magnitude = |row: &[f64]| row[column].abs();
         let pivot =
@@ -173,22 +189,13 @@ fn alternating(
             }
         }
     }
-    // Step 3: back substitution.
+    // Back substitution.
     let mut solution = vec![0.0; size];
     for i in (0..size).rev() {
         let known: f64 = (i + 1..size).map(|j| rows[i][j] * solution[j]).sum();
         solution[i] = (rows[i][size] - known) / rows[i][i];
     }
-    // A system so close to singular that the elimination did not see it.
-    if solution.iter().any(|c| !c.is_finite()) {
-        return None;
-    }
-    // Step 4: the unknowns are the coefficients of the indices, then the level.
-    let mut coefficients = vec![0.0; indices[indices.len() - 1] + 1];
-    for (&k, &c) in indices.iter().zip(&solution) {
-        coefficients[k] = c;
-    }
-    Some((Chebyshev::new(domain[0], domain[1], coefficients), solution[size - 1].abs()))
+    Some(solution)
 }
 
 /// The extremes of the error in ascending order, with alternating signs. Of adjacent extremes with

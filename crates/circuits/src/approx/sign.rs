@@ -38,7 +38,6 @@ use bellerophon_ckks::Result;
 /// work.
 const DEGREES: [usize; 16] = [3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 31, 47, 63];
 
-/// Largest depth of the search.
 const MAX_DEPTH: usize = 40;
 
 /// Margin of the search for the certificate, which is slightly above the true error.
@@ -53,7 +52,6 @@ const INTERVALS: u32 = 1 << 12;
 /// Smallest margin, as a part of the radius.
 const LEAST_MARGIN: f64 = 1.0 / (1u64 << 24) as f64;
 
-/// Smallest requested error.
 const LEAST_ERROR: f64 = 1.0 / (1u64 << 40) as f64;
 
 /// Margins tried for magnitudes: up to 2^4 times the error, in steps of `2^(1/4)`.
@@ -82,7 +80,8 @@ const WIDER: u32 = 16;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Sign {
-    radius: f64,
+    /// The largest `|x|` allowed.
+    pub(crate) radius: f64,
     margin: f64,
     error: f64,
     magnitude_error: f64,
@@ -94,8 +93,9 @@ pub struct Sign {
     sensitivity: [Sensitivity; 2],
     peak: [Sensitivity; 2],
     /// Bounds for all arguments: on the product with the argument, and on the derivative.
-    product: Sensitivity,
-    slope: f64,
+    pub(crate) product: Sensitivity,
+    /// A bound on the derivative, the largest factor of an error of the argument.
+    pub(crate) slope: f64,
 }
 
 /// The result of the last polynomial of a [`Sign`].
@@ -142,9 +142,6 @@ impl Sign {
     /// The sign with the fewest levels for which `|x| - x sign(x)` is within the accuracy for all
     /// `|x| <= radius` ([`magnitude_error`](Self::magnitude_error)). The margin may be several
     /// times wider: inside it, the sign is far from 1 only where `x` is far smaller.
-    ///
-    /// # Errors
-    /// As for [`new`](Self::new), with errors as parts of the radius.
     pub fn for_magnitudes(radius: f64, accuracy: Accuracy) -> Result<Self> {
         let error = accuracy.error()?;
         let (part, relative) = (error / radius, Accuracy::absolute(error / radius));
@@ -184,14 +181,8 @@ impl Sign {
         let mut error = 1.0;
         for (i, &degree) in degrees.iter().enumerate() {
             margins.push(least);
-            // Step 1: the minimax polynomial over [a_{i-1}, 1].
-            let best = remez(|_| 1.0, &[[least, 1.0]], [-1.0, 1.0], degree, Parity::Odd)
-                .ok_or_else(|| {
-                    refuse(format!("degree {degree}: the exchange does not converge"))
-                })?;
-            // Step 2: its certified range. The new margin matters as much as the error.
-            let excess = EXCESS * best.seen.min(1.0 - best.seen);
-            let (low, high) = range_within(&best.polynomial, least, 1.0, excess);
+            // Steps 1 and 2: the polynomial and its range.
+            let (polynomial, low, high) = certified_step(least, degree)?;
             error = (high - 1.0).max(1.0 - low);
             // Step 3: division by the largest value, except for the last polynomial.
             let largest = if i + 1 < degrees.len() { high } else { 1.0 };
@@ -201,16 +192,12 @@ impl Sign {
                     "degree {degree}: too low, the margin vanishes in f64; take a higher degree"
                 )));
             }
-            steps.push(scaled(
-                &best.polynomial,
-                1.0 / largest,
-                0.0,
-                if i == 0 { radius } else { 1.0 },
-            ));
+            let domain = if i == 0 { radius } else { 1.0 };
+            steps.push(scaled(&polynomial, 1.0 / largest, 0.0, domain));
         }
         let last = steps.pop().expect("at least one degree");
         // (sign + 1) / 2 is a change of the last coefficients: a step costs what a sign costs.
-        let step = scaled(&last, 0.5, 0.5, last.hi());
+        let step = scaled(&last, 0.5, 0.5, last.hi);
         let mut sign = Self {
             radius,
             margin: margin * radius,
@@ -234,11 +221,6 @@ impl Sign {
         Ok(sign)
     }
 
-    /// The largest `|x|` allowed.
-    pub(crate) fn radius(&self) -> f64 {
-        self.radius
-    }
-
     /// The least `|x|` for which the error holds: the radius times the margin.
     pub fn threshold(&self) -> f64 {
         self.margin
@@ -255,8 +237,7 @@ impl Sign {
         self.magnitude_error
     }
 
-    /// The largest `|x| - x sign(x) / largest` inside the margin. The sign rises with `x` there:
-    /// the right end of each small interval bounds `x`, the left end the sign.
+    /// The largest `|x| - x sign(x) / largest` inside the margin, where the sign rises with `x`.
     pub(crate) fn lost_within(&self, largest: f64) -> f64 {
         let at = |i: u32| self.margin * f64::from(i) / f64::from(INTERVALS);
         let lost = |i| at(i + 1) * (1.0 - self.eval(at(i)) / largest);
@@ -265,7 +246,7 @@ impl Sign {
 
     /// The degrees in the order of application.
     pub fn degrees(&self) -> Vec<usize> {
-        self.polynomials(Kind::Sign).map(|p| p.chebyshev().degree()).collect()
+        self.polynomials(Kind::Sign).map(|p| p.chebyshev.degree()).collect()
     }
 
     /// Levels of the sign and of the step.
@@ -275,7 +256,7 @@ impl Sign {
 
     /// Relinearizations, most of the work.
     pub fn relinearizations(&self) -> usize {
-        self.polynomials(Kind::Sign).map(|p| p.plan().relinearizations()).sum()
+        self.polynomials(Kind::Sign).map(|p| p.plan.relinearizations).sum()
     }
 
     /// The value at `x`, in the clear.
@@ -305,9 +286,23 @@ impl fmt::Display for Sign {
     }
 }
 
+/// The minimax polynomial of a step over `[least, 1]`, and its certified range there.
+fn certified_step(least: f64, degree: usize) -> Result<(Chebyshev, f64, f64)> {
+    // Step 1: the minimax polynomial over [a_{i-1}, 1].
+    let best = remez(|_| 1.0, &[[least, 1.0]], [-1.0, 1.0], degree, Parity::Odd);
+    let best = best.ok_or_else(|| {
+        let reason = format!("degree {degree}: the exchange does not converge");
+        error::approximation("sign".into(), reason)
+    })?;
+    // Step 2: its certified range. The new margin matters as much as the error.
+    let excess = EXCESS * best.seen.min(1.0 - best.seen);
+    let (low, high) = range_within(&best.polynomial, least, 1.0, excess);
+    Ok((best.polynomial, low, high))
+}
+
 /// `factor p + constant` over `[-radius, radius]`.
 fn scaled(p: &Chebyshev, factor: f64, constant: f64, radius: f64) -> Chebyshev {
-    let mut coefficients: Vec<f64> = p.coefficients().iter().map(|c| c * factor).collect();
+    let mut coefficients: Vec<f64> = p.coefficients.iter().map(|c| c * factor).collect();
     coefficients[0] += constant;
     Chebyshev::new(-radius, radius, coefficients)
 }
@@ -404,10 +399,10 @@ mod tests {
 
     /// The largest deviation from the sign, with as many points near the margin as elsewhere.
     fn largest_error(sign: &Sign) -> f64 {
-        let ratio = sign.radius() / sign.threshold();
+        let ratio = sign.radius / sign.threshold();
         let geometric = (0..20_000).map(|i| sign.threshold() * ratio.powf(i as f64 / 19_999.0));
         let even = (0..20_000)
-            .map(|i| sign.threshold() + (sign.radius() - sign.threshold()) * i as f64 / 19_999.0);
+            .map(|i| sign.threshold() + (sign.radius - sign.threshold()) * i as f64 / 19_999.0);
         geometric.chain(even).fold(0.0, |worst: f64, x| {
             worst.max((sign.eval(x) - 1.0).abs()).max((sign.eval(-x) + 1.0).abs())
         })

@@ -1,23 +1,17 @@
 //! Bootstraps of an evaluator or a simulator: what they keep, and how it is added.
 
-#[cfg(doc)]
-use bellerophon_mlwe as mlwe;
-use std::{
-    ops::ControlFlow,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 #[cfg(doc)]
 use bellerophon_ckks::ErrorKind;
-use bellerophon_ckks::{
-    Evaluator, FailureProbability, Result,
-    hook::Refresh,
-    simulator::{SimCiphertext, Simulator},
-    vectors::Vectors,
-};
+use bellerophon_ckks::hook::Refresh;
+use bellerophon_ckks::simulator::{SimCiphertext, Simulator};
+use bellerophon_ckks::vectors::Vectors;
+use bellerophon_ckks::{Evaluator, FailureProbability, Result};
+#[cfg(doc)]
+use bellerophon_mlwe as mlwe;
 use bellerophon_ring::error::operation;
 
 use super::progress::Watch;
@@ -38,11 +32,6 @@ pub(crate) struct Bootstrapping {
 pub trait EvaluatorExt: Sized {
     /// Adds bootstrapping to the evaluator. Reserves its working memory now. Bootstraps are
     /// automatic only from [`with_auto_bootstrap`](Self::with_auto_bootstrap) on.
-    ///
-    /// # Errors
-    /// `mlwe::ErrorKind::ParamsMismatch`, [`ErrorKind::ParamsMismatch`], [`ErrorKind::Bytes`] or
-    /// `mlwe::ErrorKind::KeyMismatch` when the parts do not belong together, also for keys of a
-    /// sparse secret of another weight.
     fn with_bootstrapping(
         self,
         bootstrapper: impl Into<Arc<Bootstrapper>>,
@@ -57,17 +46,9 @@ pub trait EvaluatorExt: Sized {
     /// sums of products, polynomials and powers, transforms, matched scales, and everything
     /// composed of them. Functions and comparisons that take more levels than there are between two
     /// bootstraps ([`Bootstrapper::levels`]) bootstrap in between; a single polynomial cannot.
-    ///
-    /// # Errors
-    /// [`ErrorKind::MissingKey`] for an evaluator without
-    /// [`with_bootstrapping`](Self::with_bootstrapping).
     fn with_auto_bootstrap(self) -> Result<Self>;
 
     /// Adds functional bootstrapping to the evaluator. Reserves its working memory now.
-    ///
-    /// # Errors
-    /// [`mlwe::ErrorKind::ParamsMismatch`], [`ErrorKind::Bytes`] or
-    /// [`mlwe::ErrorKind::KeyMismatch`] when the parts do not belong together.
     fn with_functional(
         self,
         bootstrapper: impl Into<Arc<FunctionalBootstrapper>>,
@@ -170,29 +151,16 @@ impl EvaluatorExt for Evaluator {
 /// Bootstrapping for a [`Simulator`], as by [`EvaluatorExt`].
 pub trait SimulatorExt: Sized {
     /// The same simulator with bootstrapping.
-    ///
-    /// # Errors
-    /// [`ErrorKind::ParamsMismatch`] for another chain or another relinearization strategy.
     fn with_bootstrapping(self, bootstrapper: impl Into<Arc<Bootstrapper>>) -> Result<Self>;
 
     /// The same simulator with automatic bootstrapping.
-    ///
-    /// # Errors
-    /// [`ErrorKind::MissingKey`] without [`with_bootstrapping`](Self::with_bootstrapping).
     fn with_auto_bootstrap(self) -> Result<Self>;
 
     /// The same simulator with functional bootstrapping.
-    ///
-    /// # Errors
-    /// [`ErrorKind::ParamsMismatch`] for another chain or another relinearization strategy.
     fn with_functional(self, bootstrapper: impl Into<Arc<FunctionalBootstrapper>>) -> Result<Self>;
 
     /// Simulates [`encode_integers`](crate::fbt::EncoderExt::encode_integers) and an encryption of
     /// integers of `0 .. p`.
-    ///
-    /// # Errors
-    /// Those of the encoding; [`ErrorKind::MissingKey`] without
-    /// [`with_functional`](Self::with_functional).
     fn encrypt_integers(
         &self,
         integers: &[usize],

@@ -12,29 +12,27 @@
 //! ([`Bootstrapper::approximation_error`]). [`Metadata::excess`], which decides whether a vector
 //! may be bootstrapped again, includes it.
 
-use bellerophon_ckks::vectors::Vectors;
 use std::f64::consts::TAU;
-use std::sync::{Arc, atomic::Ordering};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
+use bellerophon_ckks::cost::Trace;
+use bellerophon_ckks::error::rounded_up;
+use bellerophon_ckks::hook::{Refresh, Span};
+use bellerophon_ckks::noise_model::NoiseModel;
+use bellerophon_ckks::origins::Relation;
+use bellerophon_ckks::rotation_plan::RotationCosts;
+use bellerophon_ckks::simulator::one_key;
+use bellerophon_ckks::vectors::{Fused, Planned, Scope, State, Vectors};
 use bellerophon_ckks::{
-    Ciphertext, CiphertextMeta, CkksOps, Complex64, Evaluator, Interval, Metadata, Result,
-    cost::Trace,
-    error::rounded_up,
-    hook::{Refresh, Span},
-    noise,
-    noise_model::NoiseModel,
-    origins::Relation,
-    rotation_plan::{RotationCost, RotationCosts},
-    vectors::{Fused, Planned, Scope, State},
+    Ciphertext, CiphertextMeta, CkksOps, Complex64, Evaluator, Interval, Metadata, Result, noise,
 };
 use bellerophon_mlwe as mlwe;
 
-use super::attached::Bootstrapping;
-use super::progress::tell;
-use super::raising::RaisingMeta;
-use super::{BootstrapStage, Bootstrapper};
-use crate::error;
-use crate::eval_mod::Mod1Output;
+use super::{
+    BootstrapStage, Bootstrapper, attached::Bootstrapping, progress::tell, raising::RaisingMeta,
+};
+use crate::{error, eval_mod::Mod1Output};
 
 /// Largest integer by which a small message is enlarged.
 const MAX_ENLARGEMENT: f64 = (1u64 << 40) as f64;
@@ -81,11 +79,7 @@ impl Bootstrapper {
     /// # Ok(())
     /// # }
     /// ```
-    ///
-    /// # Errors
-    /// Those of [`CkksOps::bootstrap`](crate::CircuitOps::bootstrap), except missing keys.
     pub fn bootstrapped(&self, x: &Metadata) -> Result<Metadata> {
-        let one_key = |_: &Metadata, step| Ok(RotationCost::one_key(step));
         Ok(self.meta(x, self.params().scale(), &one_key)?.result)
     }
 
@@ -132,18 +126,15 @@ impl Bootstrapper {
 
     /// The metadata of the argument of EvalMod in a bootstrap of `x`.
     pub(crate) fn argument(&self, x: &Metadata) -> Result<Metadata> {
-        let one_key = |_: &Metadata, step| Ok(RotationCost::one_key(step));
         Ok(self.meta(x, self.params().scale(), &one_key)?.raising.part)
     }
 
-    /// A vector of few slots as its copies in all slots of the bootstrap: their errors differ, and
-    /// are larger than that of their mean.
+    /// The copies of a vector in all slots: their errors are larger than that of their mean.
     pub(super) fn in_all_slots(&self, x: &Metadata) -> Metadata {
         Metadata { meta: CiphertextMeta { slots: self.spec.slots, ..x.meta }, ..*x }
     }
 
-    /// The largest integer factor of a message within the gap, and the coefficient modulo `q_0` of
-    /// a value of 1 without that factor.
+    /// The largest integer factor within the gap, and the coefficient of a value of 1 without it.
     pub(super) fn enlargement(&self, x: &Metadata) -> Result<(i64, f64)> {
         let bound = x.meta.bounds.values.bound();
         let per_value = x.meta.scale * (self.raising.s2c_scale() / self.params().scale());
@@ -164,7 +155,6 @@ impl Bootstrapper {
     }
 }
 
-/// A bootstrap to a scale.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bootstrap<'b> {
     pub bootstrapper: &'b Bootstrapper,

@@ -13,20 +13,20 @@
 //!    `n` slots of the ring, divided by `4^f`, where `m` is the root mean square of a slot of the
 //!    operand.
 
+use bellerophon_ckks::metadata::rules::MetadataRules;
+use bellerophon_ckks::noise::{ENCODING, Noise, Operand, encoding};
+use bellerophon_ckks::{CiphertextMeta, Encoder, Metadata, Params, Result};
 use bellerophon_mlwe as mlwe;
 
-use crate::diagonals::Diagonals;
-use bellerophon_ckks::noise::{ENCODING, Noise, Operand, encoding};
-use bellerophon_ckks::{
-    CiphertextMeta, Encoder, Metadata, Params, Result, metadata::rules::MetadataRules,
-};
+use crate::diagonals::{Diagonals, rms};
 
 /// The first matrix of C2S, prepared for the mod raise.
 #[derive(Debug, Clone)]
 pub(crate) struct FirstMatrix {
-    transform: mlwe::RaiseTransform,
+    /// The matrix as the mod raise applies it.
+    pub(crate) transform: mlwe::RaiseTransform,
     /// Slots of the vectors after the trace.
-    traced: usize,
+    pub(crate) traced: usize,
     /// The factor by which the trace multiplies the message.
     repeated: f64,
     /// The level of the result.
@@ -76,27 +76,13 @@ impl FirstMatrix {
             matrix.iter().map(encoded).map(|c| c.signed(params.lattice().spec().degree)).collect()
         };
         let transform = mlwe::RaiseTransform::new(params.lattice(), &terms, &name, encode)?;
-        let rms = |d: &[bellerophon_ckks::Complex64]| {
-            (d.iter().map(|z| z.norm_sqr()).sum::<f64>() / d.len() as f64).sqrt()
-        };
         let diagonals = matrix.iter().map(|(_, d)| (rms(d), d.len())).collect();
         let repeated = f64::from(1u32 << share.halvings);
         let level = params.max_level();
         Ok(Self { transform, traced, repeated, level, diagonals })
     }
 
-    /// The matrix as the mod raise applies it.
-    pub(crate) fn transform(&self) -> &mlwe::RaiseTransform {
-        &self.transform
-    }
-
-    /// Slots of the vectors after the trace. Fewer than those of the matrix take further rotations.
-    pub(crate) fn traced(&self) -> usize {
-        self.traced
-    }
-
-    /// The metadata after the mod raise and the matrix of coefficients with this metadata and root
-    /// mean square.
+    /// The metadata after the mod raise and the matrix; `typical` is the root mean square of `x`.
     pub(crate) fn meta(&self, x: CiphertextMeta, typical: f64) -> Metadata {
         // 1: the message and its noise, twice as large after each halving.
         let (params, repeated) = (self.transform.params(), self.repeated);

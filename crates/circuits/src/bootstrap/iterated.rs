@@ -8,18 +8,16 @@
 //! Step 4:  repeat steps 2 and 3 for every further round
 //! ```
 
-use super::Bootstrapper;
-use super::evaluate::BootstrapMeta;
-use super::evaluate::bootstrapped as bootstrap_to;
-use crate::error;
-use bellerophon_ckks::noise_model::NoiseModel;
-use bellerophon_ckks::origins::Relation;
+use std::{f64::consts::FRAC_1_SQRT_2, sync::Arc};
+
 use bellerophon_ckks::{
     Bounds, CiphertextMeta, CkksOps, Interval, Metadata, Result, noise::Noise,
-    rotation_plan::RotationCost,
+    noise_model::NoiseModel, origins::Relation, simulator::one_key,
 };
-use std::f64::consts::FRAC_1_SQRT_2;
-use std::sync::Arc;
+
+use super::Bootstrapper;
+use super::evaluate::{BootstrapMeta, bootstrapped as bootstrap_to};
+use crate::error;
 
 /// Most rounds: the scale limits the precision long before.
 const MAX_ROUNDS: usize = 8;
@@ -27,7 +25,6 @@ const MAX_ROUNDS: usize = 8;
 /// `log2` of the probability that the error of a round exceeds the bound for the next round.
 const LOG2_ROUND_FAILURE: f64 = -64.0;
 
-/// Refuses numbers of rounds outside their range.
 pub(crate) fn check_rounds(rounds: usize) -> Result<()> {
     if (1..=MAX_ROUNDS).contains(&rounds) {
         return Ok(());
@@ -36,8 +33,16 @@ pub(crate) fn check_rounds(rounds: usize) -> Result<()> {
     Err(error::params(reason))
 }
 
-/// `x` bootstrapped in rounds; see
-/// [`CircuitOps::bootstrap_iterated`].
+/// The metadata of a difference of a vector and its bootstrap, of at most `most`, as the message of
+/// the next round: noise included. Padding that the bootstrap has cleared still has all of its
+/// range there, unless it was `clear` before.
+fn remainder(x: &CiphertextMeta, most: f64, real: bool, clear: bool) -> Result<CiphertextMeta> {
+    let values = if real { Interval::real(-most, most)? } else { Interval::complex(most)? };
+    let padding = if clear { values } else { x.bounds.padding };
+    Ok(CiphertextMeta { bounds: Bounds { values, padding }, noise: Noise::NONE, ..*x })
+}
+
+/// `x` bootstrapped in rounds.
 pub(crate) fn bootstrapped<A: CkksOps>(
     a: &A,
     x: &A::Ciphertext,
@@ -50,14 +55,14 @@ pub(crate) fn bootstrapped<A: CkksOps>(
     let x = a.drop_to_level(x, bootstrapper.input_level().min(a.metadata(x).level))?;
     let of_x = a.metadata(&x);
     let CiphertextMeta { scale, bounds, .. } = of_x.meta.with_zero_padding();
+    let (real, clear) = (bounds.slots().is_real(), of_x.meta.is_clear());
     if rounds == 1 {
         return bootstrap_to(a, &x, scale);
     }
     // A bound on the noise of the worst slot of a bootstrapped vector, in units of the message.
-    let costs = |_: &Metadata, step| Ok(RotationCost::one_key(step));
     let worst = |x: &Metadata| {
         let BootstrapMeta { approximation, mut result, .. } =
-            bootstrapper.meta(x, scale, &costs)?;
+            bootstrapper.meta(x, scale, &one_key)?;
         result.meta.noise += -approximation;
         // The copies of a vector of few slots in all slots of the bootstrap differ in their errors.
         Ok::<_, bellerophon_ckks::Error>(
@@ -82,16 +87,7 @@ pub(crate) fn bootstrapped<A: CkksOps>(
         let rest = a.sub(&x, &known)?;
         let off = residual + noise;
         residual = biased * (2.0 * off).min(1.0);
-        let range = match bounds.slots().is_real() {
-            true => Interval::real(-off, off)?,
-            false => Interval::complex(off)?,
-        };
-        // The message of this round is the whole difference, noise included. Padding that the
-        // bootstrap has cleared still has all of its range there.
-        let meta = a.metadata(&rest).meta;
-        let padding = if of_x.meta.is_clear() { range } else { meta.bounds.padding };
-        let of_rest = Bounds { values: range, padding };
-        let meta = CiphertextMeta { bounds: of_rest, noise: Noise::NONE, ..meta };
+        let meta = remainder(&a.metadata(&rest).meta, off, real, clear)?;
         // Step 3: bootstrap it and add it.
         let rest = a.with_metadata(rest, meta);
         noise = worst(&a.metadata(&rest))?;
@@ -157,12 +153,7 @@ pub(crate) fn bounded<A: CkksOps>(
         let of_rest = a.metadata(&rest).meta;
         let length = of_rest.noise.total.sqrt() / scale;
         let most = a.params().lattice().spec().degree as f64 * FRAC_1_SQRT_2 * length;
-        let range = if real { Interval::real(-most, most)? } else { Interval::complex(most)? };
-        // Padding that the bootstrap has cleared still has all of its range there.
-        let padding = if clear { range } else { of_rest.bounds.padding };
-        let bounds_of_rest = Bounds { values: range, padding };
-        let meta = CiphertextMeta { bounds: bounds_of_rest, noise: Noise::NONE, ..of_rest };
-        let rest = a.as_message(rest, meta);
+        let rest = a.as_message(rest, remainder(&of_rest, most, real, clear)?);
         let bootstrapped = bootstrap_to(a, &rest, scale)?;
         remaining = a.metadata(&bootstrapped).meta.noise;
         if !whole {

@@ -1,46 +1,34 @@
 //! Generation and assembly of the keys that only bootstrapping needs.
 
+use bellerophon_ckks::{EvaluationKeys, Result};
 use bellerophon_mlwe::{KeySwitchKey, RaiseTransformKey, SecretKey};
 use rand::CryptoRng;
 
 use super::{BootstrapKeys, Raising};
 use crate::error;
-use bellerophon_ckks::{EvaluationKeys, Result};
 
 impl BootstrapKeys {
     /// Generates the keys of S2C; samples a sparse secret, generates the keys to it and back, and
     /// drops it.
-    ///
-    /// # Errors
-    /// `mlwe::ErrorKind::ParamsMismatch` when the secret belongs to other
-    /// parameters.
     pub fn generate<R: CryptoRng + ?Sized>(
         raising: &Raising,
         secret: &SecretKey,
         rng: &mut R,
     ) -> Result<Self> {
-        let (params, low) = (raising.params(), raising.low());
+        let (params, low) = (&raising.params, &raising.low);
         params.check(secret.params().fingerprint())?;
         // Step 1: the rotations of S2C, under the parameters of the lowest levels.
-        let lowest = raising.s2c().params();
+        let lowest = &raising.s2c.params;
         let lowered = secret.under(lowest.lattice())?;
-        let s2c = EvaluationKeys::generate(lowest, &lowered, &raising.s2c().keys(), rng)?;
+        let s2c = EvaluationKeys::generate(lowest, &lowered, &raising.s2c.keys(), rng)?;
         // Step 2: to the sparse secret and back.
         let sparse = SecretKey::generate(low, rng)?;
         let to_sparse = KeySwitchKey::between(&lowered, &sparse, 1, rng)?;
-        let raise = RaiseTransformKey::generate(raising.first().transform(), &sparse, secret, rng)?;
+        let raise = RaiseTransformKey::generate(&raising.first.transform, &sparse, secret, rng)?;
         Self::from_parts(raising, s2c, to_sparse, raise)
     }
 
     /// Assembles keys that were generated or stored separately.
-    ///
-    /// # Errors
-    /// `mlwe::ErrorKind::ParamsMismatch` and
-    /// `mlwe::ErrorKind::KeyMismatch` unless they switch from the secret of the
-    /// parameters to the sparse secret and back by the first matrix;
-    /// [`ErrorKind::MissingKey`](bellerophon_ckks::ErrorKind::MissingKey) for a switch from another
-    /// rank; [`ErrorKind::Bytes`](bellerophon_ckks::ErrorKind::Bytes) for other rotations than
-    /// those of S2C.
     pub(crate) fn from_parts(
         raising: &Raising,
         s2c: EvaluationKeys,
@@ -49,8 +37,8 @@ impl BootstrapKeys {
     ) -> Result<Self> {
         // Step 1: the keys must belong to the parameters of the slots, of their lowest levels, and
         // of the sparse secret.
-        let (params, low) = (raising.params(), raising.low());
-        let lowest = raising.s2c().params();
+        let (params, low) = (&raising.params, &raising.low);
+        let lowest = &raising.s2c.params;
         let shape = to_sparse.shape();
         for (found, needed) in [
             (s2c.fingerprint(), lowest.lattice().fingerprint()),
@@ -58,7 +46,7 @@ impl BootstrapKeys {
             (shape.to.fingerprint, low.fingerprint()),
             (raise.from().fingerprint, low.fingerprint()),
             (raise.to().fingerprint, params.lattice().fingerprint()),
-            (raise.matrix(), raising.first().transform().fingerprint()),
+            (raise.matrix(), raising.first.transform.fingerprint()),
         ] {
             if found != needed {
                 return Err(bellerophon_mlwe::error::params_mismatch(found, needed));
@@ -80,7 +68,7 @@ impl BootstrapKeys {
         }
         // Step 4: the rotations of S2C, no more and no less.
         raising.check_s2c(&s2c)?;
-        let raised = raise.seeded_byte_len(raising.first().transform());
+        let raised = raise.seeded_byte_len(&raising.first.transform);
         let byte_len = s2c.byte_len() + to_sparse.seeded_byte_len(low) + raised;
         Ok(Self::new(s2c, to_sparse, raise, byte_len))
     }

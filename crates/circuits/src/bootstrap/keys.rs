@@ -2,9 +2,8 @@
 
 use std::{fmt, sync::Arc};
 
-use bellerophon_mlwe::{KeyId, KeySwitchKey, RaiseTransformKey};
-
 use bellerophon_ckks::EvaluationKeys;
+use bellerophon_mlwe::{KeyId, KeySwitchKey, RaiseTransformKey};
 
 /// The keys for bootstrapping only: the rotations of S2C, under parameters of the lowest levels
 /// alone; to the sparse secret at `q_0`; and back at the top of the chain with the first matrix of
@@ -15,7 +14,6 @@ use bellerophon_ckks::EvaluationKeys;
 pub struct BootstrapKeys(Arc<Inner>);
 
 struct Inner {
-    /// The rotations of S2C.
     s2c: EvaluationKeys,
     to_sparse: KeySwitchKey,
     raise: RaiseTransformKey,

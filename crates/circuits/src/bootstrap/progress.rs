@@ -1,10 +1,10 @@
 //! How far a bootstrap has come, and a way to stop it.
 
-use bellerophon_ckks::vectors::Vectors;
 use std::{fmt, ops::ControlFlow, sync::Arc};
 
+use bellerophon_ckks::{Evaluator, Result, vectors::Vectors};
+
 use crate::error;
-use bellerophon_ckks::{Evaluator, Result};
 
 /// A stage of a bootstrap, plain ([`bootstrap`](super)) or functional ([`fbt`](crate::fbt)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -54,7 +54,6 @@ impl fmt::Debug for Watch {
 }
 
 impl Watch {
-    /// Reports to a callback.
     pub(super) fn new(
         callback: impl Fn(BootstrapStage, usize, usize) -> ControlFlow<()> + Send + Sync + 'static,
     ) -> Self {

@@ -14,30 +14,27 @@
 //! an unknown integer `I`. [`eval_mod`](crate::eval_mod) then restores the vector;
 //! [`fbt`](crate::fbt) evaluates a function of it.
 
-use crate::bootstrap::tell;
-use bellerophon_ckks::CkksOps;
-use bellerophon_ckks::cost::Count;
-use bellerophon_ckks::cost::Steps;
+use bellerophon_ckks::cost::{Count, Steps};
+use bellerophon_ckks::origins::Relation;
 use bellerophon_ckks::rotation_plan::RotationCosts;
+use bellerophon_ckks::{
+    Bounds, Ciphertext, CiphertextMeta, CkksOps, EvaluationKeys, Evaluator, Interval, KeyLevels,
+    KeySizes, Metadata, Params, Result,
+};
 use bellerophon_mlwe::{self as mlwe, SecretKind, Security};
 use bellerophon_ring::prime;
 
 use super::first_matrix::{FirstMatrix, Share};
 use super::{BootstrapKeys, BootstrapStage};
+use crate::bootstrap::tell;
 use crate::dft::{C2sSpec, Coefficients, CoeffsToSlots, S2cSpec, SlotsToCoeffs};
 use crate::error;
 use crate::lintrans::{Giants, LinearTransform};
-use bellerophon_ckks::origins::Relation;
-use bellerophon_ckks::{
-    Bounds, Ciphertext, CiphertextMeta, EvaluationKeys, Evaluator, Interval, KeyLevels, KeySizes,
-    Metadata, Params, Result,
-};
 
 /// Bits of the special prime of the sparse secret above those of `q_0`: the switch to that secret
 /// is then exact up to one rounding.
 const MARGIN_BITS: u32 = 8;
 
-/// Options of a [`Raising`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RaisingSpec {
     /// Most slots of the vectors.
@@ -62,8 +59,7 @@ pub(crate) struct RaisingSpec {
     pub reach: f64,
 }
 
-/// The standard deviation of a coefficient `b + a s` after the mod raise, in units of `q_0`: that
-/// of a sum of `weight + 1` uniform numbers.
+/// The standard deviation of `b + a s` after the mod raise, in units of `q_0`.
 fn deviation(weight: usize) -> f64 {
     ((weight as f64 + 1.0) / 12.0).sqrt()
 }
@@ -94,13 +90,13 @@ fn deviation(weight: usize) -> f64 {
 /// weight of 32 is safe.
 #[derive(Debug, Clone)]
 pub struct Raising {
-    params: Params,
+    pub(crate) params: Params,
     /// The parameters of the sparse secret: `q_0` and a special prime.
-    pub(super) low: mlwe::Params,
+    pub(crate) low: mlwe::Params,
     pub(super) slots: usize,
     pub(super) weight: usize,
-    pub(super) s2c: SlotsToCoeffs,
-    pub(super) first: FirstMatrix,
+    pub(crate) s2c: SlotsToCoeffs,
+    pub(crate) first: FirstMatrix,
     /// C2S after the first matrix.
     pub(crate) c2s: CoeffsToSlots,
     pub(super) width: f64,
@@ -118,12 +114,9 @@ pub(crate) struct RaisingMeta {
 }
 
 impl Raising {
-    /// Prepares the matrices.
     pub(crate) fn new(params: &Params, spec: RaisingSpec) -> Result<Self> {
         let most = params.max_slots();
-        if !spec.slots.is_power_of_two() || spec.slots > most {
-            return Err(error::slot_count(spec.slots, 1, most));
-        }
+        error::check_slot_count(params, spec.slots)?;
         let top = params.max_level();
         // Step 2: SlotsToCoeffs, which ends at level 0.
         let s2c = S2cSpec {
@@ -165,24 +158,14 @@ impl Raising {
 
     /// The same with the diagonals of S2C kept encoded. All else is shared.
     pub(crate) fn encoded(&self) -> Result<Self> {
-        let spec = S2cSpec { encode_ahead: true, ..*self.s2c.spec() };
-        let s2c = SlotsToCoeffs::new(self.s2c.params(), self.slots, spec)?;
+        let spec = S2cSpec { encode_ahead: true, ..self.s2c.spec };
+        let s2c = SlotsToCoeffs::new(&self.s2c.params, self.slots, spec)?;
         Ok(Self { s2c, ..self.clone() })
-    }
-
-    /// The parameters.
-    pub(crate) fn params(&self) -> &Params {
-        &self.params
-    }
-
-    /// The parameters of the sparse secret.
-    pub(crate) fn low(&self) -> &mlwe::Params {
-        &self.low
     }
 
     /// The coefficient of a value of 1 at the default scale.
     pub(crate) fn s2c_scale(&self) -> f64 {
-        self.s2c.spec().scale
+        self.s2c.spec.scale
     }
 
     /// The lowest level of an operand.
@@ -203,66 +186,51 @@ impl Raising {
             .rotate(self.trace_steps().map(|step| step as i64), self.params.max_level())
     }
 
-    /// Key switches: to the sparse secret, one for each row of the first matrix, those of the other
-    /// matrices and of the trace, and a conjugation.
+    /// Key switches, one for each row of the first matrix.
     pub(crate) fn key_switches(&self) -> usize {
-        let first = self.first.transform().terms();
+        let first = self.first.transform.terms();
         1 + self.s2c.rotations() + first + self.trace() + self.c2s.rotations() + 1
     }
 
-    /// S2C.
-    pub(crate) fn s2c(&self) -> &SlotsToCoeffs {
-        &self.s2c
-    }
-
-    /// The first matrix of C2S.
-    pub(crate) fn first(&self) -> &FirstMatrix {
-        &self.first
-    }
-
-    /// Sizes of [`BootstrapKeys`].
     pub(crate) fn own_key_sizes(&self) -> KeySizes {
         let (low, rank) = (&self.low, self.params.lattice().spec().rank);
-        let s2c = self.s2c.keys().sizes(self.s2c.params());
+        let s2c = self.s2c.keys().sizes(&self.s2c.params);
         let from = low.gadget();
         let to_sparse = KeySizes::of_rows(rank * from.digits(1), 1, from.ring(1));
         s2c.expect("its levels are those of its parameters") + to_sparse + self.raise_key_sizes()
     }
 
-    /// Sizes of the key of the mod raise.
     pub(crate) fn raise_key_sizes(&self) -> KeySizes {
-        let first = self.first.transform();
+        let first = &self.first.transform;
         KeySizes::of_rows(first.terms(), self.params.lattice().spec().rank, first.ring())
     }
 
-    /// The smallest security of its keys in bits.
     pub(crate) fn security_bits(&self) -> f64 {
         self.params.lattice().security_bits().min(self.low.security_bits())
     }
 
     /// The matrices of the two linear transforms, those of S2C first, without the first of C2S.
     pub(crate) fn transforms(&self) -> impl Iterator<Item = &LinearTransform> {
-        self.s2c.transforms().iter().chain(self.c2s.transforms())
+        self.s2c.transforms.iter().chain(&self.c2s.transforms)
     }
 
     /// Whether [`BootstrapKeys`] of one serve the other: the sparse secret and the lowest levels
     /// have the same parameters, S2C has the same rotations, and the first matrix is the same.
     pub fn shares_keys(&self, other: &Self) -> bool {
         let keys = |x: &Self| {
-            let lowest = x.s2c.params().lattice().fingerprint();
-            let first = x.first.transform().fingerprint();
+            let lowest = x.s2c.params.lattice().fingerprint();
+            let first = x.first.transform.fingerprint();
             (lowest, x.s2c.keys(), x.low.fingerprint(), first)
         };
         keys(self) == keys(other)
     }
 
-    /// Refuses other keys than those of the rotations of S2C: `found` are exponents and limbs in
-    /// the order of exponents.
+    /// Refuses other keys, by exponents and limbs, than those of the rotations of S2C.
     pub(crate) fn check_rotations(
         &self,
         found: impl Iterator<Item = (usize, usize)>,
     ) -> Result<()> {
-        let lowest = self.s2c.params();
+        let lowest = &self.s2c.params;
         let needed = self.s2c.keys().automorphisms(lowest);
         let needed = needed.into_iter().map(|(exponent, level)| (exponent, lowest.limbs_at(level)));
         if found.eq(needed) {
@@ -273,17 +241,15 @@ impl Raising {
         Err(error::key_list(found, needed))
     }
 
-    /// Refuses keys of S2C under other parameters, or other ones than its rotations at their
-    /// levels.
+    /// Refuses keys under other parameters, or of other rotations, than those of S2C.
     pub(super) fn check_s2c(&self, keys: &EvaluationKeys) -> Result<()> {
-        self.s2c.params().check(keys.fingerprint())?;
+        self.s2c.params.check(keys.fingerprint())?;
         self.check_rotations(
             keys.galois_keys().iter().map(|key| (key.exponent(), key.key().shape().limbs)),
         )
     }
 
-    /// Refuses keys for another sparse secret, other lowest levels or another first matrix, or from
-    /// another secret than that of the evaluator.
+    /// Refuses keys of other parameters or of another secret than that of the evaluator.
     pub(crate) fn check_keys(&self, evaluator: &Evaluator, keys: &BootstrapKeys) -> Result<()> {
         evaluator.params().check_same(&self.params)?;
         let (found, needed) = (keys.to_sparse().shape().to.fingerprint, self.low.fingerprint());
@@ -291,7 +257,7 @@ impl Raising {
             return Err(mlwe::error::params_mismatch(found, needed))?;
         }
         self.check_s2c(keys.s2c())?;
-        let (found, needed) = (keys.raise().matrix(), self.first.transform().fingerprint());
+        let (found, needed) = (keys.raise().matrix(), self.first.transform.fingerprint());
         if found != needed {
             return Err(mlwe::error::params_mismatch(found, needed))?;
         }
@@ -302,8 +268,7 @@ impl Raising {
         Ok(())
     }
 
-    /// Reserves the memory of the matrices, and of `ciphertexts` ciphertexts at the level after
-    /// C2S.
+    /// Reserves memory for the matrices and for ciphertexts at the level after C2S.
     pub(crate) fn reserve(&self, ciphertexts: usize) {
         self.transforms().for_each(LinearTransform::reserve);
         let lattice = self.params.lattice();
@@ -319,17 +284,16 @@ impl Raising {
         self.trace_steps().count()
     }
 
-    /// Rotations whose sums project the vectors after the first matrix onto the polynomials of
-    /// `slots` slots.
+    /// Rotations that project vectors after the first matrix onto polynomials of `slots` slots.
     pub(super) fn trace_steps(&self) -> impl Iterator<Item = usize> {
-        let (slots, most) = (self.slots, self.first.traced());
+        let (slots, most) = (self.slots, self.first.traced);
         std::iter::successors(Some(slots), |step| Some(2 * step)).take_while(move |&s| s < most)
     }
 
     /// Refuses vectors below the input level, which no bootstrap can help.
     pub(crate) fn check_level(&self, x: &Metadata) -> Result<()> {
         let least = self.input_level();
-        self.params().check_level(x.level)?;
+        self.params.check_level(x.level)?;
         match x.level < least {
             true => Err(error::too_low_to_bootstrap(least, x.level)),
             false => Ok(()),
@@ -344,7 +308,6 @@ impl Raising {
         Ok(())
     }
 
-    /// The metadata of [`apply`](Self::apply).
     pub(crate) fn meta(&self, x: &Metadata, costs: RotationCosts<'_>) -> Result<RaisingMeta> {
         // Step 2: SlotsToCoeffs, with a key for each rotation.
         let lowered = self.s2c.lowered(x)?;
@@ -356,8 +319,7 @@ impl Raising {
         Ok(RaisingMeta { raised, part })
     }
 
-    /// The real parts of the slots after S2C, mod raise and C2S of `x`, and the imaginary ones
-    /// unless `real`.
+    /// The real parts after S2C, mod raise and C2S, and the imaginary ones unless `real`.
     pub(crate) fn apply(
         &self,
         evaluator: &Evaluator,
@@ -376,23 +338,20 @@ impl Raising {
         Ok(parts)
     }
 
-    /// Step 2: SlotsToCoeffs at the lowest levels, where key switches are cheapest: under
-    /// parameters of these levels alone, with few special primes. The operand is at the
-    /// [input level](Self::input_level).
+    /// Step 2: SlotsToCoeffs under parameters of the lowest levels alone, with few special primes.
     pub(crate) fn to_coefficients(
         &self,
         keys: &BootstrapKeys,
         x: &Ciphertext,
     ) -> Result<Coefficients> {
         let (inner, meta) = x.clone().into_parts();
-        let lowest = self.s2c.params();
+        let lowest = &self.s2c.params;
         let inner = inner.under(self.params.lattice(), lowest.lattice())?;
         let evaluator = Evaluator::new(lowest, keys.s2c())?;
         self.s2c.apply(&evaluator, &Ciphertext::from_parts(lowest, inner, meta)?)
     }
 
-    /// The metadata of step 3: the first matrix times the coefficients modulo `Q`, projected onto
-    /// the slots of the matrices.
+    /// The metadata of step 3, projected onto the slots of the matrices.
     pub(super) fn raised(&self, x: &Metadata, costs: RotationCosts<'_>) -> Result<Metadata> {
         let (rules, lattice) = (self.params.rules(), self.params.lattice());
         // Step 3a: the switch to the sparse secret, and the mod raise with the first matrix.
@@ -424,8 +383,7 @@ impl Raising {
         Ok(sum)
     }
 
-    /// Step 3: the mod raise under the sparse secret, where the coefficients modulo `Q` hold the
-    /// message and `q_0 I`; the first matrix of C2S; and the trace onto the subring of the slots.
+    /// Step 3: mod raise with the first matrix of C2S, and trace onto the subring of the slots.
     pub(crate) fn raise(
         &self,
         evaluator: &Evaluator,
@@ -437,7 +395,7 @@ impl Raising {
         // Step 3a: the switch to the sparse secret at q_0; the mod raise with the first matrix and
         // the switch back.
         let low = keys.to_sparse().switch(&self.low, &x.into_lattice())?;
-        let mut sum = self.first.transform().apply(keys.raise(), &low)?;
+        let mut sum = self.first.transform.apply(keys.raise(), &low)?;
         // Step 3b: the trace.
         let all = CiphertextMeta { slots: self.params.max_slots(), ..meta.raised.meta };
         let like = Metadata { meta: all, ..meta.raised };
@@ -490,12 +448,12 @@ impl Raising {
 impl Raising {
     /// Counts S2C. Servers keep the diagonals without a period encoded.
     pub(super) fn count_slots_to_coeffs(&self, count: &mut Count<'_>) {
-        self.s2c().transforms().iter().for_each(|m| m.count(0.0, count));
+        self.s2c.transforms.iter().for_each(|m| m.count(0.0, count));
     }
 
     /// Counts C2S, and the conjugation that separates the parts of the slots.
     pub(super) fn count_coeffs_to_slots(&self, count: &mut Count<'_>) {
-        self.c2s.transforms().iter().for_each(|m| m.count(0.0, count));
+        self.c2s.transforms.iter().for_each(|m| m.count(0.0, count));
         count.switch(self.output_level());
     }
 
@@ -504,7 +462,7 @@ impl Raising {
         let top = count.at(self.params.max_level());
         // Mod raise with the first matrix: a mask and a body are raised to all primes, multiplied
         // by the rows of the key, and divided by the few special primes of the rows.
-        let first = self.first().transform();
+        let first = &self.first.transform;
         let (all, l, rows) = (first.ring().limbs() as f64, top.limbs, first.terms() as f64);
         count.add(Steps {
             conversions: all + 2.0 * l,

@@ -1,15 +1,16 @@
 //! Options and preparation of bootstrapping.
 
-#[cfg(doc)]
-use bellerophon_ckks::ErrorKind;
 use std::{f64::consts::TAU, ops::RangeInclusive};
 
+#[cfg(doc)]
+use bellerophon_ckks::ErrorKind;
+use bellerophon_ckks::{KeyLevels, KeySizes, LevelGroup, ModulusChain, Params, ParamsSpec, Result};
 use bellerophon_mlwe::{SecretKind, Security};
+use serde::{Deserialize, Serialize};
 
 use super::raising::{Raising, RaisingSpec};
 use crate::error;
 use crate::eval_mod::{Arcsine, Mod1, Mod1Spec};
-use bellerophon_ckks::{KeyLevels, KeySizes, LevelGroup, ModulusChain, Params, ParamsSpec, Result};
 
 /// Bits of the lowest prime beyond those of the default scale.
 const WHOLE_BITS: u32 = 3;
@@ -32,9 +33,10 @@ const FIRST_LEVELS: [u32; 3] =
 const SHORT: f64 = 0.5;
 
 /// The specification of a bootstrap; [`Bootstrapper::new`](super::Bootstrapper::new) checks it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BootstrapSpec {
     /// Most slots of the vectors, a power of two up to `2^16`. A vector of fewer slots is repeated.
+    #[serde(with = "crate::wire::word")]
     pub slots: usize,
     /// Largest magnitude of a slot at the default scale. Smaller messages are enlarged by an
     /// integer before the mod raise, which makes their results more precise.
@@ -43,26 +45,33 @@ pub struct BootstrapSpec {
     /// precision against noise and gains `degree + 1` bits in the error of the arcsine.
     pub log_gap: f64,
     /// Nonzero coefficients of the sparse secret during the mod raise, at most 4096.
+    #[serde(with = "crate::wire::word")]
     pub weight: usize,
     /// `log2` of the probability that some value of a vector is wrong, -256 to -1.
     pub log2_failure: f64,
     /// `log2` of the largest error of the sine, at amplitude 1, -64 to -4.
     pub log2_error: f64,
     /// Odd degree of the polynomial that undoes the sine, at most 31.
+    #[serde(with = "crate::wire::word")]
     pub arcsine: usize,
     /// Bits of each level of EvalMod and of C2S, 20 to 120. Another bit gains a bit of precision,
     /// up to the precision of the default scale. The first three levels of EvalMod have 4, 5 and 6
     /// bits more.
     pub log_reduction: u32,
     /// Matrices of S2C, one level each, at most 16. Each has at most 8 of the `log2(slots)` stages.
+    #[serde(with = "crate::wire::word")]
     pub s2c_levels: usize,
     /// Levels of C2S, at most 16. It has one matrix more: the mod raise applies the first one at no
     /// level.
+    #[serde(with = "crate::wire::word")]
     pub c2s_levels: usize,
     /// Baby steps of each matrix of C2S, at most 1024: one key for two of them at the highest
     /// levels if there are more than two.
+    #[serde(with = "crate::wire::word")]
     pub babies: usize,
-    /// Keep the diagonals without a period encoded: faster, with more memory.
+    /// Keep the diagonals without a period encoded: faster, with more memory. Not part of the
+    /// bytes: the reader chooses.
+    #[serde(skip)]
     pub encode_ahead: bool,
 }
 
@@ -85,9 +94,7 @@ impl BootstrapSpec {
             encode_ahead: true,
         }
     }
-}
 
-impl BootstrapSpec {
     /// The modulus chain for these bootstraps, with `levels` levels for the user between two of
     /// them, for [`ParamsSpec::from_chain`]. From the bottom: the lowest prime, of 3 bits more than
     /// the scale; the levels of S2C and of the user, of the size of the scale; those of EvalMod;
@@ -102,19 +109,17 @@ impl BootstrapSpec {
         levels: usize,
         special: (u32, usize),
     ) -> Result<ModulusChain> {
-        let reduction = self.reduction()?.depth();
-        Ok(self.chain_around(reduction, degree, (log_scale, levels), special))
+        let levels = self.levels_around(self.reduction()?.depth(), log_scale, levels);
+        Ok(ModulusChain { degree, first_bits: self.q0_bits(log_scale), levels, special })
     }
 
-    /// As [`chain`](Self::chain) for an EvalMod of known depth, with bits and number of the user's
-    /// levels.
-    pub(crate) fn chain_around(
+    /// The levels of [`chain`](Self::chain) for an EvalMod of known depth.
+    pub(crate) fn levels_around(
         &self,
         reduction: usize,
-        degree: usize,
-        (log_scale, levels): (u32, usize),
-        special: (u32, usize),
-    ) -> ModulusChain {
+        log_scale: u32,
+        levels: usize,
+    ) -> Vec<LevelGroup> {
         let sized = |bits: u32, count: usize| match bits <= MAX_SINGLE {
             true => LevelGroup::single(bits, count),
             false => LevelGroup::pairs(bits, count),
@@ -131,8 +136,7 @@ impl BootstrapSpec {
             first,
             sized(self.log_reduction, self.c2s_levels),
         ];
-        let levels = levels.into_iter().filter(|levels| levels.count > 0).collect();
-        ModulusChain { degree, first_bits: self.q0_bits(log_scale), levels, special }
+        levels.into_iter().filter(|levels| levels.count > 0).collect()
     }
 
     /// Bits of the lowest prime at the scale `2^log_scale`.
@@ -149,8 +153,7 @@ impl BootstrapSpec {
         Ok(bits)
     }
 
-    /// The plan of EvalMod on the levels of [`chain`](Self::chain). On levels of other sizes the
-    /// plan may have another depth.
+    /// The plan of EvalMod on the levels of [`chain`](Self::chain).
     pub(crate) fn reduction(&self) -> Result<Mod1> {
         self.reduction_with(EARLY_BITS.map(|bits| bits as i32))
     }
@@ -169,8 +172,7 @@ impl BootstrapSpec {
         })
     }
 
-    /// Refuses specifications outside their ranges, before expensive work: a server may have
-    /// received the specification from a client.
+    /// Refuses specifications outside their ranges: they may come from a client.
     fn check(&self) -> Result<()> {
         let within = |field: &str, value: f64, range: RangeInclusive<f64>| {
             if range.contains(&value) {
@@ -205,9 +207,8 @@ impl BootstrapSpec {
         [second, fourth].map(|scale| (scale - bits(3)).round() as i32)
     }
 
-    /// Refuses chains with levels that are too small for EvalMod, from level `top` down, or for
-    /// C2S, above it: the result would be wrong. Refuses levels whose sizes do not keep the scale
-    /// of EvalMod, too.
+    /// Refuses chains with levels from `top` down that are too small or do not keep the scale of
+    /// EvalMod, and too small levels of C2S above.
     fn check_levels(&self, params: &Params, top: usize, reduction: &Mod1) -> Result<()> {
         let (needed, depth) = (self.log_reduction, reduction.depth());
         let lowest = top + 1 - depth;
@@ -231,9 +232,7 @@ impl BootstrapSpec {
         }
         Ok(())
     }
-}
 
-impl BootstrapSpec {
     /// The parameters for bootstrapping at full size: `N = 2^16`, 128 bits of security, a secret of
     /// weight 1024 and the levels of [`BootstrapSpec::new`].
     ///
@@ -242,27 +241,23 @@ impl BootstrapSpec {
     /// fastest below 50. The first three levels of EvalMod are pairs of small primes of 53, 54 and
     /// 55 bits together: the errors of its first two squarings are enlarged most (see
     /// [`eval_mod`](crate::eval_mod)). The nine special primes of 48 bits make three digits.
-    ///
-    /// # Errors
-    /// None for this version's sizes.
     pub fn full_size() -> Result<ParamsSpec> {
-        Self::of_size(11, (48, 9), SecretKind::Sparse(1024))
+        Self::of_chain(
+            &Self::new(1 << 15).chain(1 << 16, 42, 11, (48, 9))?,
+            SecretKind::Sparse(1024),
+        )
     }
 
     /// As [`full_size`](Self::full_size) with a dense secret, uniform ternary. It has a
     /// level more, since the security tables allow 1747 bits and not 1679, and about 3 bits less
     /// precision (22.6 bits in the worst slot, measured), since the noise of a rounding grows with
     /// the norm of the secret. Only the secret under the lowest modulus is sparse.
-    ///
-    /// # Errors
-    /// None for this version's sizes.
     pub fn full_size_dense() -> Result<ParamsSpec> {
-        Self::of_size(12, (46, 10), SecretKind::Ternary)
+        Self::of_chain(&Self::new(1 << 15).chain(1 << 16, 42, 12, (46, 10))?, SecretKind::Ternary)
     }
 
-    fn of_size(levels: usize, special: (u32, usize), secret: SecretKind) -> Result<ParamsSpec> {
-        let chain = Self::new(1 << 15).chain(1 << 16, 42, levels, special)?;
-        let mut spec = ParamsSpec::from_chain(&chain, 42, Security::Insecure)?;
+    fn of_chain(chain: &ModulusChain, secret: SecretKind) -> Result<ParamsSpec> {
+        let mut spec = ParamsSpec::from_chain(chain, 42, Security::Insecure)?;
         spec.lattice.secret = secret;
         spec.lattice.security = Security::Bits128;
         Ok(spec)
@@ -330,9 +325,6 @@ impl Bootstrapper {
 
     /// The same with the diagonals of S2C kept encoded, as by [`BootstrapSpec::encode_ahead`]. All
     /// else is shared.
-    ///
-    /// # Errors
-    /// None for a bootstrapper that exists.
     pub fn encoded(&self) -> Result<Self> {
         let spec = BootstrapSpec { encode_ahead: true, ..self.spec.clone() };
         Ok(Self { raising: self.raising.encoded()?, mod1: self.mod1.clone(), spec })
@@ -348,9 +340,8 @@ impl Bootstrapper {
         &self.raising
     }
 
-    /// The parameters.
     pub(crate) fn params(&self) -> &Params {
-        self.raising.params()
+        &self.raising.params
     }
 
     /// The plan of EvalMod.
@@ -400,22 +391,18 @@ impl Bootstrapper {
         self.raising.own_key_sizes()
     }
 
-    /// Sizes of all keys.
     pub(crate) fn key_sizes(&self) -> KeySizes {
         let rotations_and_products = self.keys().sizes(self.params());
         rotations_and_products.expect("its levels are those of its parameters")
             + self.own_key_sizes()
     }
 
-    /// Reserves the working memory of a bootstrap: some tens of polynomials modulo `P Q`, and as
-    /// many for EvalMod. On a virtual machine with slow page allocation this takes up to a third of
-    /// a bootstrap.
+    /// Reserves the working memory of a bootstrap: some tens of polynomials modulo `P Q`.
     pub(crate) fn reserve(&self) {
         // The powers, as many intermediate results, and the other part of the slots, which waits.
-        self.raising.reserve(2 * (self.mod1.cosine().relinearizations() + 2));
+        self.raising.reserve(2 * (self.mod1.cosine.relinearizations + 2));
     }
 
-    /// The level at which EvalMod begins.
     pub(crate) fn reduction_level(&self) -> usize {
         self.raising.output_level()
     }

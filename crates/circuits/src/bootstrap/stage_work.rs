@@ -63,7 +63,6 @@ impl Bootstrapper {
         (0..parts).for_each(|_| self.reduction().count(self.reduction_level(), count));
     }
 
-    /// The work of a bootstrap of one part of the slots (real values) or of two.
     pub(crate) fn work(&self, parts: usize) -> Work {
         let mut count = Count::new(self.params());
         self.count(parts, &mut count);

@@ -26,18 +26,17 @@
 //! uniform coefficients, whose squared length is that of one slot. Unitary matrices make such sums,
 //! and so do the roundings of their diagonals, which are fixed.
 
-use bellerophon_mlwe as mlwe;
-
-use super::{Bootstrapper, evaluate::NOISE_SLACK, raising::Raising};
-use crate::{
-    error::{self, rounded_up},
-    eval_mod::Mod1Output,
-};
-use bellerophon_ckks::origins::Relation;
 use bellerophon_ckks::{
     CiphertextMeta, Interval, Metadata, Result, metadata::rules::MetadataRules, noise::Noise,
-    noise_model::SOURCE_BITS, simulator::one_key,
+    noise_model::SOURCE_BITS, origins::Relation, simulator::one_key,
 };
+use bellerophon_mlwe as mlwe;
+
+use super::Bootstrapper;
+use super::evaluate::NOISE_SLACK;
+use super::raising::Raising;
+use crate::error::{self, rounded_up};
+use crate::eval_mod::Mod1Output;
 
 /// S2C, raise and C2S in the worst case.
 pub(crate) struct BoundedRaising {
@@ -102,8 +101,7 @@ impl Bootstrapper {
         Ok(Bounded { result, added })
     }
 
-    /// The largest distance of a coefficient from a multiple of `q_0`, in units of `q_0`. Refuses
-    /// distances beyond the gap.
+    /// The largest distance of a coefficient from a multiple of `q_0`, in units of `q_0`.
     fn distance(&self, lowered: &Metadata, noise: Noise) -> Result<f64> {
         let CiphertextMeta { scale, bounds, .. } = lowered.meta;
         let error = (self.params().lattice().spec().degree as f64 * noise.excess).sqrt();
@@ -117,12 +115,11 @@ impl Bootstrapper {
 }
 
 impl Raising {
-    /// The worst case of [`meta`](Self::meta).
     pub(crate) fn bounded(&self, rules: MetadataRules<'_>, x: &Metadata) -> Result<BoundedRaising> {
-        let (params, errors) = (self.params(), rules.errors());
+        let (params, errors) = (&self.params, rules.errors());
         let lattice = params.lattice();
         // Step 2: S2C; the switch to the sparse secret.
-        let lowest = self.s2c.params().rules().with_errors(errors);
+        let lowest = self.s2c.params.rules().with_errors(errors);
         let lowered = self.s2c.bounded(lowest, x)?;
         let switched = mlwe::noise::key_switch(&self.low, lattice.spec().rank, 1);
         let before = errors.with(lowered.meta.noise, rules.source(switched));
@@ -143,10 +140,9 @@ impl Raising {
         Ok(BoundedRaising { lowered, before, part })
     }
 
-    /// A bound on a slot of the operand of C2S, and on a sum of its slots with weights of length 1,
-    /// in units of the width.
+    /// A bound on a sum of slots of the operand of C2S with weights of length 1, over the width.
     fn largest_slot(&self) -> f64 {
-        let (n, slots) = (self.params().lattice().spec().degree as f64, self.slots as f64);
+        let (n, slots) = (self.params.lattice().spec().degree as f64, self.slots as f64);
         let (x, weight) = (SOURCE_BITS * std::f64::consts::LN_2, self.weight as f64);
         let uniform = (2.0 * slots / 12.0 * 2.0 * (x + (4.0 * n).ln())).sqrt();
         let secret = (weight * (x + n.ln())).sqrt().min(weight);

@@ -1,19 +1,15 @@
 //! CoeffsToSlots: the inverse decoding matrix on ciphertexts. Metadata ([`CoeffsToSlots::meta`])
 //! beside computation ([`CoeffsToSlots::apply`]).
 
+use bellerophon_ckks::{
+    Bounds, Ciphertext, Evaluator, Interval, KeyLevels, Metadata, Params, Result, cost::Work,
+    encode::check_scale, rotation_plan::RotationCosts,
+};
+
 use super::{Coefficients, DftMeta, apply_all, encoding_groups, even_borders};
 use crate::diagonals::Diagonals;
-use crate::error;
-use crate::lintrans;
 use crate::lintrans::{Giants, Hoisting, LinearOptions, LinearTransform, Mixing};
-#[cfg(doc)]
-use bellerophon_ckks::ErrorKind;
-use bellerophon_ckks::cost::Work;
-use bellerophon_ckks::rotation_plan::RotationCosts;
-use bellerophon_ckks::{
-    Bounds, Ciphertext, Evaluator, Interval, KeyLevels, Metadata, Params, Result,
-    encode::check_scale,
-};
+use crate::{error, lintrans};
 
 /// The specification of [`CoeffsToSlots`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,14 +31,33 @@ pub struct C2sSpec {
 }
 
 /// The division of the stages over the matrices.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 enum Borders {
     /// Evenly: the transform on its own.
     Even,
-    /// So many stages in the second of two matrices, of short blocks.
+    /// This number of stages in the second of two matrices, of short blocks.
     Short(u32),
-    /// So many stages in a first matrix that others apply, the rest evenly.
+    /// This number of stages in a first matrix that others apply, the rest evenly.
     First(u32),
+}
+
+impl Borders {
+    fn ends(self, slots: usize, levels: usize) -> Result<Vec<u32>> {
+        let stages = slots.trailing_zeros();
+        match self {
+            Self::Even => Ok(even_borders(slots, levels)),
+            Self::First(first) => {
+                let mut ends = even_borders(slots >> first, levels);
+                ends.push(stages);
+                Ok(ends)
+            }
+            Self::Short(short) if levels == 2 && short <= stages => Ok(vec![0, short, stages]),
+            Self::Short(short) => Err(error::shape(format!(
+                "{short} stages of {stages} in the second of {levels} matrices: need two matrices \
+                 and no more than there are"
+            ))),
+        }
+    }
 }
 
 /// The homomorphic encoding of vectors of one slot count, prepared: the inverse of
@@ -53,12 +68,12 @@ enum Borders {
 #[derive(Clone, Debug)]
 pub struct CoeffsToSlots {
     params: Params,
-    slots: usize,
-    spec: C2sSpec,
+    pub(crate) slots: usize,
+    pub(crate) spec: C2sSpec,
     /// In the order of application.
-    transforms: Vec<LinearTransform>,
+    pub(crate) transforms: Vec<LinearTransform>,
     /// The factor by which each matrix enlarges the root mean square of a vector.
-    gain: f64,
+    pub(crate) gain: f64,
     /// The largest sum of moduli of a row of the matrix that was applied before, 1 without one.
     before: f64,
     /// The root mean square of a coefficient of the operand, relative to its bound.
@@ -68,11 +83,6 @@ pub struct CoeffsToSlots {
 impl CoeffsToSlots {
     /// Prepares the transform for polynomials in `X^(N / 2 slots)`, which encode vectors of `slots`
     /// slots.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] for a count that the ring does not have, [`ErrorKind::Shape`] for
-    /// numbers of levels or of baby steps outside their range, [`ErrorKind::Scale`],
-    /// [`ErrorKind::Level`].
     pub fn new(params: &Params, slots: usize, spec: C2sSpec) -> Result<Self> {
         Ok(Self::with_borders(params, slots, spec, Borders::Even)?.1)
     }
@@ -80,10 +90,6 @@ impl CoeffsToSlots {
     /// As [`new`](Self::new) in two matrices, where the second, of short blocks, has `short`
     /// stages. Transforms of different slot counts with one number of baby steps then use the same
     /// rotation keys; they differ in the number of giant steps only.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new), and [`ErrorKind::Shape`] unless there are two levels and at least
-    /// `short` stages, `log2(slots)`.
     pub fn in_two(params: &Params, slots: usize, short: u32, spec: C2sSpec) -> Result<Self> {
         Ok(Self::with_borders(params, slots, spec, Borders::Short(short))?.1)
     }
@@ -91,9 +97,6 @@ impl CoeffsToSlots {
     /// The first matrix, of `stages` stages and unitary, and the transform by the others, whose
     /// operand is the product with the first. The levels of the specification are those of the
     /// others. `typical` is the root mean square of a coefficient, relative to its bound.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
     pub(crate) fn after_first(
         params: &Params,
         slots: usize,
@@ -112,38 +115,19 @@ impl CoeffsToSlots {
         spec: C2sSpec,
         borders: Borders,
     ) -> Result<(Option<Diagonals>, Self)> {
-        let most = params.max_slots();
-        if !slots.is_power_of_two() || slots > most {
-            return Err(error::slot_count(slots, 1, most));
-        }
+        error::check_slot_count(params, slots)?;
         let C2sSpec { levels, input_level, factor, babies, .. } = spec;
         if levels == 0 || levels > input_level || !babies.is_power_of_two() {
             let reason = format!(
                 "{levels} levels from level {input_level} by {babies} baby steps: need 1 to \
                  {input_level} levels and a power of two of baby steps"
             );
-            return Err(error::linear(reason));
+            return Err(error::shape(reason));
         }
         check_scale(factor)?;
 
         // Step 1: the borders between the groups of stages.
-        let stages = slots.trailing_zeros();
-        let ends = match borders {
-            Borders::Even => even_borders(slots, levels),
-            Borders::First(first) => {
-                let mut ends = even_borders(slots >> first, levels);
-                ends.push(stages);
-                ends
-            }
-            Borders::Short(short) if levels == 2 && short <= stages => vec![0, short, stages],
-            Borders::Short(short) => {
-                let reason = format!(
-                    "{short} stages of {stages} in the second of {levels} matrices: need two \
-                     matrices and no more than there are"
-                );
-                return Err(error::linear(reason));
-            }
-        };
+        let ends = borders.ends(slots, levels)?;
 
         // Step 2: the matrices, each a multiple of a unitary one.
         let unitary = |matrix: Diagonals| {
@@ -161,55 +145,29 @@ impl CoeffsToSlots {
         // Step 3: one linear transform for each, at double hoisting. The whole is 1 / sqrt(slots)
         // times a unitary matrix; the factor is spread evenly over the transforms.
         let gain = (factor / (slots as f64).sqrt()).powf(1.0 / levels as f64);
-        let transforms = matrices
-            .enumerate()
-            .map(|(i, matrix)| {
-                let matrix = matrix.scaled(gain);
-                let at = LinearOptions {
-                    encode_ahead: spec.encode_ahead && i == 0 && first.is_none(),
-                    giants: Giants::Horner,
-                    hoisting: Hoisting::Double,
-                    halved: first.is_some(),
-                };
-                let schedule = matrix.schedule_with_babies(babies);
-                LinearTransform::with_schedule(params, &matrix, &schedule, input_level - i, at)
-            })
-            .collect::<Result<_>>()?;
-        Ok((
-            first,
-            Self { params: params.clone(), slots, spec, transforms, gain, before, typical: 1.0 },
-        ))
+        let transform = |(i, matrix): (usize, Diagonals)| {
+            let matrix = matrix.scaled(gain);
+            let options = LinearOptions {
+                encode_ahead: spec.encode_ahead && i == 0 && first.is_none(),
+                giants: Giants::Horner,
+                hoisting: Hoisting::Double,
+                halved: first.is_some(),
+            };
+            let schedule = matrix.schedule_with_babies(babies);
+            LinearTransform::with_schedule(params, &matrix, &schedule, input_level - i, options)
+        };
+        let transforms = matrices.enumerate().map(transform).collect::<Result<_>>()?;
+        let params = params.clone();
+        Ok((first, Self { params, slots, spec, transforms, gain, before, typical: 1.0 }))
     }
 
-    /// Slots of the vectors.
-    pub(crate) fn slots(&self) -> usize {
-        self.slots
-    }
-
-    /// The specification.
-    pub(crate) fn spec(&self) -> &C2sSpec {
-        &self.spec
-    }
-
-    /// Level of the result.
     pub(crate) fn output_level(&self) -> usize {
         self.spec.input_level - self.spec.levels
     }
 
-    /// The factor by which each matrix lengthens a vector.
-    pub(super) fn gain(&self) -> f64 {
-        self.gain
-    }
-
-    /// The matrices in the order of application.
-    pub(crate) fn transforms(&self) -> &[LinearTransform] {
-        &self.transforms
-    }
-
     /// Work of one application.
     pub fn work(&self) -> Work {
-        let params = self.transforms[0].params();
-        lintrans::work(params, &self.transforms)
+        lintrans::work(&self.transforms)
     }
 
     /// Key switches of one application.
@@ -219,17 +177,10 @@ impl CoeffsToSlots {
 
     /// The rotation keys, each at the level of its use.
     pub fn keys(&self) -> KeyLevels {
-        self.transforms.iter().fold(KeyLevels::default(), |keys, m| {
-            keys.rotate(m.rotation_steps().into_iter().map(|step| step as i64), m.level())
-        })
+        lintrans::keys(&self.transforms)
     }
 
     /// Moves the values from the coefficients to the slots.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Level`] below [`C2sSpec::input_level`],
-    /// [`ErrorKind::Shape`] for another slot count, [`ErrorKind::MissingKey`],
-    /// [`ErrorKind::Range`] when a value may wrap around the modulus, and mismatches.
     pub fn apply(&self, evaluator: &Evaluator, x: &Coefficients) -> Result<Ciphertext> {
         self.params.check_chain(evaluator.params())?;
         let x = Ciphertext::from_parts(&self.params, x.lattice().clone(), *x.meta())?;
@@ -238,15 +189,11 @@ impl CoeffsToSlots {
         Ok(apply_all(evaluator, &self.transforms, &meta, x)?.changed(meta.result.meta))
     }
 
-    /// The metadata of [`apply`](Self::apply): of the operand of each matrix, and of the slots. `x`
-    /// is the metadata of the coefficients.
+    /// The metadata of [`apply`](Self::apply) of coefficients.
     pub(crate) fn meta(&self, x: &Metadata, costs: RotationCosts<'_>) -> Result<DftMeta> {
         let C2sSpec { input_level, factor, .. } = self.spec;
         // Step 1: the slots and the level of the operand.
-        if x.meta.slots != self.slots {
-            let (found, slots) = (x.meta.slots, self.slots);
-            return Err(error::slot_count(found, slots, slots));
-        }
+        error::check_slots(&x.meta, self.slots)?;
         let rules = self.params.rules();
         rules.check_prepared(input_level, x.level)?;
 
@@ -261,7 +208,7 @@ impl CoeffsToSlots {
         for transform in &self.transforms {
             operands.push(z);
             z = transform.meta(&z, Mixing::Unitary, costs)?;
-            largest = (largest * transform.norm()).min(bound * factor * self.slots as f64);
+            largest = (largest * transform.norm).min(bound * factor * self.slots as f64);
             typical *= self.gain;
             z.meta.bounds = range(typical)?;
             self.params.check_range(largest, z.meta.scale, self.params.limbs_at(z.level))?;

@@ -29,16 +29,14 @@ mod c2s;
 mod s2c;
 mod worst;
 
+use bellerophon_ckks::embedding::{Embedding, reversed};
+use bellerophon_ckks::vectors::Vectors;
+use bellerophon_ckks::{Ciphertext, Evaluator, Metadata, Result};
 pub use c2s::{C2sSpec, CoeffsToSlots};
+use num_complex::Complex64;
 pub use s2c::{Coefficients, S2cSpec, SlotsToCoeffs};
 
-use bellerophon_ckks::vectors::Vectors;
-use num_complex::Complex64;
-
-use crate::diagonals::Diagonals;
-use crate::lintrans::LinearTransform;
-use bellerophon_ckks::embedding::{Embedding, reversed};
-use bellerophon_ckks::{Ciphertext, Evaluator, Metadata, Result};
+use crate::{diagonals::Diagonals, lintrans::LinearTransform};
 
 /// The metadata of S2C or C2S of one operand.
 pub(crate) struct DftMeta {
@@ -49,7 +47,6 @@ pub(crate) struct DftMeta {
     pub result: Metadata,
 }
 
-/// Applies the matrices one after the other.
 fn apply_all<'m>(
     evaluator: &Evaluator,
     transforms: impl IntoIterator<Item = &'m LinearTransform>,
@@ -57,7 +54,7 @@ fn apply_all<'m>(
     mut x: Ciphertext,
 ) -> Result<Ciphertext> {
     for (transform, operand) in transforms.into_iter().zip(&meta.operands) {
-        let operand = x.changed(operand.meta).repeated(transform.slots())?;
+        let operand = x.changed(operand.meta).repeated(transform.slots)?;
         x = evaluator.single(transform, &[&operand])?;
     }
     Ok(x)
@@ -83,12 +80,8 @@ fn group(embedding: &Embedding, slots: usize, first: u32, last: u32) -> Diagonal
     })
 }
 
-/// The matrices whose product is the decoding matrix without bit reversal, in the order of
-/// application, from short to long blocks. Stages are spread evenly over them; matrices beyond the
-/// number of stages are the identity.
-///
-/// # Panics
-/// When `slots` is not a power of two within the embedding, or `levels` is zero.
+/// The matrices whose product is decoding without bit reversal, from short to long blocks. Stages
+/// are spread evenly over them; matrices beyond the number of stages are the identity.
 pub(crate) fn decoding_factors(
     embedding: &Embedding,
     slots: usize,
@@ -105,11 +98,7 @@ pub(crate) fn decoding_factors(
     factors
 }
 
-/// The matrices that undo [`decoding_factors`], in the order of application, from long to short
-/// blocks: the slots then hold the complex coefficients `t` in bit-reversed order.
-///
-/// # Panics
-/// As [`decoding_factors`].
+/// The matrices that undo [`decoding_factors`], from long to short blocks.
 #[cfg(test)]
 pub(crate) fn encoding_factors(
     embedding: &Embedding,
@@ -145,7 +134,6 @@ fn even_borders(slots: usize, levels: usize) -> Vec<u32> {
     (0..=levels).map(|i| (i * stages).div_ceil(levels) as u32).collect()
 }
 
-/// The products of the stages between borders.
 fn groups(embedding: &Embedding, slots: usize, borders: &[u32]) -> Vec<Diagonals> {
     assert!(slots.is_power_of_two() && slots <= embedding.max_slots(), "slots: found {slots}");
     borders.windows(2).map(|ends| group(embedding, slots, ends[0], ends[1])).collect()
@@ -170,8 +158,9 @@ pub fn place(degree: usize, slots: usize, i: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use bellerophon_ckks::embedding::bit_reverse;
+
+    use super::*;
 
     fn sample(n: usize) -> Vec<Complex64> {
         (0..n).map(|i| Complex64::new((1.3 * i as f64).sin(), (0.7 * i as f64).cos())).collect()

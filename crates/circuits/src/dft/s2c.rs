@@ -5,23 +5,24 @@
 //! values, at no level. The coefficients of the padding are then zero up to noise, whatever the
 //! slots held.
 
-use crate::lintrans;
-#[cfg(doc)]
-use bellerophon_ckks::ErrorKind;
-use bellerophon_ckks::rotation_plan::RotationCosts;
 use std::sync::{Arc, Mutex, PoisonError};
 
+#[cfg(doc)]
+use bellerophon_ckks::ErrorKind;
+use bellerophon_ckks::cost::Work;
+use bellerophon_ckks::encode::check_scale;
+use bellerophon_ckks::rotation_plan::RotationCosts;
+use bellerophon_ckks::simulator::one_key;
+use bellerophon_ckks::{
+    Bounds, Ciphertext, CiphertextMeta, Evaluator, Interval, KeyLevels, Metadata, Params, Result,
+    noise,
+};
 use bellerophon_mlwe as mlwe;
 
 use super::{DftMeta, apply_all, decoding_factors, place};
 use crate::diagonals::Diagonals;
-use crate::error;
 use crate::lintrans::{Giants, LinearOptions, LinearTransform, Mixing};
-use bellerophon_ckks::cost::Work;
-use bellerophon_ckks::{
-    Bounds, Ciphertext, CiphertextMeta, Evaluator, Interval, KeyLevels, Metadata, Params, Result,
-    encode::check_scale, noise, rotation_plan::RotationCost,
-};
+use crate::{error, lintrans};
 
 /// The specification of [`SlotsToCoeffs`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,16 +51,15 @@ pub struct S2cSpec {
 /// See the [module](super) for the coefficients that hold the values.
 #[derive(Clone, Debug)]
 pub struct SlotsToCoeffs {
-    params: Params,
-    slots: usize,
-    spec: S2cSpec,
+    pub(crate) params: Params,
+    pub(crate) slots: usize,
+    pub(crate) spec: S2cSpec,
     /// In the order of application.
-    transforms: Vec<LinearTransform>,
+    pub(crate) transforms: Vec<LinearTransform>,
     /// The factor of each matrix but the last.
     share: f64,
     /// Diagonals of the last matrix.
     diagonals: usize,
-    /// The first matrix.
     first: Diagonals,
     /// The first matrix for the last number of slots and of values that had padding to be cleared.
     cleared: Arc<Mutex<Option<Cleared>>>,
@@ -82,16 +82,8 @@ impl S2cSpec {
 
 impl SlotsToCoeffs {
     /// Prepares the transform for vectors of `slots` slots.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] for a count that the ring does not have, [`ErrorKind::Shape`] for
-    /// a number of levels outside 1 to the highest, [`ErrorKind::Scale`],
-    /// [`ErrorKind::Level`] when the chain is too short.
     pub fn new(params: &Params, slots: usize, spec: S2cSpec) -> Result<Self> {
-        let most = params.max_slots();
-        if !slots.is_power_of_two() || slots > most {
-            return Err(error::slot_count(slots, 1, most));
-        }
+        error::check_slot_count(params, slots)?;
         let highest = params.max_level();
         let room = highest.saturating_sub(spec.output_level);
         if !(1..=room).contains(&spec.levels) {
@@ -99,7 +91,7 @@ impl SlotsToCoeffs {
                 "{} levels down to level {}: need 1 to {room} of the chain's {highest}",
                 spec.levels, spec.output_level
             );
-            return Err(error::linear(reason));
+            return Err(error::shape(reason));
         }
         check_scale(spec.scale)?;
 
@@ -144,8 +136,7 @@ impl SlotsToCoeffs {
         !(x.is_clear() || wraps)
     }
 
-    /// The first matrix if it clears the padding of a vector, and the metadata of the vector with
-    /// zeros there.
+    /// The first matrix if it clears the padding, and the metadata with zeros there.
     pub(super) fn clearing(
         &self,
         x: &CiphertextMeta,
@@ -171,21 +162,6 @@ impl SlotsToCoeffs {
         Ok((Some(transform), cleared))
     }
 
-    /// Slots of the vectors.
-    pub(crate) fn slots(&self) -> usize {
-        self.slots
-    }
-
-    /// The parameters.
-    pub(crate) fn params(&self) -> &Params {
-        &self.params
-    }
-
-    /// The specification.
-    pub(crate) fn spec(&self) -> &S2cSpec {
-        &self.spec
-    }
-
     /// Least level of an operand; higher operands are dropped to it.
     pub(crate) fn level(&self) -> usize {
         self.spec.output_level + self.spec.levels
@@ -200,11 +176,6 @@ impl SlotsToCoeffs {
         self.spec.scale / self.params.scale() / self.share.powi(others as i32)
     }
 
-    /// The matrices in the order of application.
-    pub(crate) fn transforms(&self) -> &[LinearTransform] {
-        &self.transforms
-    }
-
     /// The matrices, with another first one if there is one.
     pub(super) fn applied<'m>(
         &'m self,
@@ -215,8 +186,7 @@ impl SlotsToCoeffs {
 
     /// Work of one application.
     pub fn work(&self) -> Work {
-        let params = self.transforms[0].params();
-        lintrans::work(params, &self.transforms)
+        lintrans::work(&self.transforms)
     }
 
     /// Key switches of one application.
@@ -226,9 +196,7 @@ impl SlotsToCoeffs {
 
     /// The rotation keys, each at the level of its use.
     pub fn keys(&self) -> KeyLevels {
-        self.transforms.iter().fold(KeyLevels::default(), |keys, m| {
-            keys.rotate(m.rotation_steps().into_iter().map(|step| step as i64), m.level())
-        })
+        lintrans::keys(&self.transforms)
     }
 
     /// Moves the values from the slots to the coefficients.
@@ -249,16 +217,11 @@ impl SlotsToCoeffs {
 
     /// The metadata of the coefficients, with a key for every rotation: scale and noise are those
     /// of the coefficients.
-    ///
-    /// # Errors
-    /// Those of [`apply`](Self::apply), except missing keys.
     pub fn lowered(&self, x: &Metadata) -> Result<Metadata> {
-        let one_key = |_: &Metadata, step| Ok(RotationCost::one_key(step));
         Ok(self.meta(x, &one_key)?.result)
     }
 
-    /// The metadata of [`apply`](Self::apply): of the operand of each matrix, and of the result,
-    /// whose scale and noise are those of the coefficients.
+    /// The metadata of [`apply`](Self::apply).
     pub(crate) fn meta(&self, x: &Metadata, costs: RotationCosts<'_>) -> Result<DftMeta> {
         let params = &self.params;
         params.rules().check_prepared(self.level(), x.level)?;
@@ -295,16 +258,16 @@ impl SlotsToCoeffs {
             z.meta.noise = noise;
             // The padding is gone after the first matrix.
             typical = if i == 0 { bounds.slots().bound() } else { typical };
-            typical *= (transform.norm() * self.share).sqrt();
+            typical *= (transform.norm * self.share).sqrt();
         }
         // The last matrix. The slots of its result have no meaning and no useful range. The
         // coefficients must not wrap around; they are at most as large as the values.
-        let coefficients = Interval::complex(largest * factor / last.norm())?;
+        let coefficients = Interval::complex(largest * factor / last.norm)?;
         z.meta.bounds = Bounds::all(coefficients);
         operands.push(z);
         let result = last.meta(&z, Mixing::Unitary, costs)?;
         // The encoding errors of the last diagonals, multiplied by the operand.
-        let rounding = (typical * z.meta.scale / params.divisor(last.level())).powi(2);
+        let rounding = (typical * z.meta.scale / params.divisor(last.level)).powi(2);
         let noise = result.meta.noise + self.diagonals as f64 * rounding * noise::ENCODING;
         let meta = CiphertextMeta { scale, slots: self.slots, len, bounds, noise };
         let result = Metadata { meta, ..result };
@@ -328,9 +291,6 @@ pub struct Coefficients {
 impl Coefficients {
     /// Joins a lattice ciphertext with the metadata of the values in its coefficients, for schemes
     /// whose results have this form. Scale and noise are those of the coefficients.
-    ///
-    /// # Errors
-    /// As for [`Ciphertext::from_parts`].
     pub fn from_parts(
         params: &Params,
         inner: mlwe::Ciphertext,

@@ -14,11 +14,11 @@
 //! product is a sum of its slots with fixed weights, the roundings of all diagonals there, and is
 //! bounded like one slot times the root of the sum of the squared weights.
 
+use bellerophon_ckks::metadata::rules::MetadataRules;
+use bellerophon_ckks::{Bounds, CiphertextMeta, Interval, Metadata, Result};
+
 use super::{CoeffsToSlots, SlotsToCoeffs, even_borders};
 use crate::error;
-use bellerophon_ckks::{
-    Bounds, CiphertextMeta, Interval, Metadata, Result, metadata::rules::MetadataRules,
-};
 
 impl SlotsToCoeffs {
     /// The worst case of [`meta`](Self::meta), with a key for every rotation. The noise bounds the
@@ -33,11 +33,11 @@ impl SlotsToCoeffs {
         let x = Metadata { meta, ..x };
         let CiphertextMeta { len, bounds, .. } = x.meta;
         // Step 1: the scale of the coefficients.
-        let factor = self.spec().scale / params.scale();
+        let factor = self.spec.scale / params.scale();
         let scale = x.meta.scale * factor;
         let mut z = x;
-        let last = self.transforms().len() - 1;
-        let borders = even_borders(self.slots(), self.spec().levels);
+        let last = self.transforms.len() - 1;
+        let borders = even_borders(self.slots, self.spec.levels);
         // Step 2: the matrices one after the other.
         for (i, transform) in self.applied(cleared.as_deref()).enumerate() {
             // A group of k stages lengthens by 2^(k/2), times its factor.
@@ -47,11 +47,11 @@ impl SlotsToCoeffs {
             // The range of the last operand is that of the coefficients.
             if i == last {
                 let mut reach = bounds.slots().bound();
-                if self.spec().modular {
-                    let limbs = params.limbs_at(self.spec().output_level);
+                if self.spec.modular {
+                    let limbs = params.limbs_at(self.spec.output_level);
                     reach = reach.min(0.25 * params.capacity(limbs, scale));
                 }
-                let coefficients = reach * factor / transform.norm();
+                let coefficients = reach * factor / transform.norm;
                 z.meta.bounds = Bounds::all(Interval::complex(coefficients)?);
             }
             let message = largest * z.meta.scale;
@@ -59,12 +59,12 @@ impl SlotsToCoeffs {
             z = transform.bounded_by(rules, &z, lengthening, rounded)?;
             // The padding is gone after the first matrix.
             largest = if i == 0 { bounds.slots().bound() } else { largest };
-            largest *= transform.norm();
+            largest *= transform.norm;
         }
         // Step 3: the metadata of the coefficients.
-        let meta = CiphertextMeta { scale, slots: self.slots(), len, bounds, noise: z.meta.noise };
+        let meta = CiphertextMeta { scale, slots: self.slots, len, bounds, noise: z.meta.noise };
         let result = Metadata { meta, ..z };
-        if !self.spec().modular {
+        if !self.spec.modular {
             rules.check_range(&result)?;
         }
         Ok(result)
@@ -82,26 +82,23 @@ impl CoeffsToSlots {
         x: &Metadata,
         message: f64,
     ) -> Result<Metadata> {
-        let factor = self.spec().factor;
-        if x.meta.slots != self.slots() {
-            let (found, slots) = (x.meta.slots, self.slots());
-            return Err(error::slot_count(found, slots, slots));
-        }
-        rules.check_prepared(self.spec().input_level, x.level)?;
-        let whole = self.slots() == rules.params().max_slots();
+        let factor = self.spec.factor;
+        error::check_slots(&x.meta, self.slots)?;
+        rules.check_prepared(self.spec.input_level, x.level)?;
+        let whole = self.slots == rules.params().max_slots();
         let bound = x.meta.bounds.slots().bound() * 2f64.sqrt();
-        let mut typical = bound * (self.slots() as f64).sqrt();
+        let mut typical = bound * (self.slots as f64).sqrt();
         let (mut z, mut message) = (*x, message);
-        for transform in self.transforms() {
+        for transform in &self.transforms {
             z.meta.bounds = Bounds::all(Interval::complex(typical)?);
             let rounded = transform.roundings_of_random() * message * z.meta.scale;
             // Unitary only where the slots fill the ring; Schur's bound otherwise.
             z = match whole {
-                true => transform.bounded_by(rules, &z, self.gain(), rounded)?,
+                true => transform.bounded_by(rules, &z, self.gain, rounded)?,
                 false => transform.bounded_by(rules, &z, transform.schur(), rounded)?,
             };
-            typical *= self.gain();
-            message *= self.gain();
+            typical *= self.gain;
+            message *= self.gain;
         }
         z.meta.scale *= factor;
         z.meta.bounds = Bounds::all(Interval::complex(bound)?);

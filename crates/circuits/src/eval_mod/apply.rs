@@ -26,23 +26,21 @@
 //! interval have by far the largest. The error of a slot is a mixture, with heavier tails than one
 //! of the mean variance ([`Noise::worst`]).
 
-use crate::polynomial::paterson_stockmeyer::add_constant;
-use crate::polynomial::paterson_stockmeyer::evaluate_plan;
-use bellerophon_ckks::CkksOps;
 #[cfg(doc)]
 use bellerophon_ckks::ErrorKind;
-use bellerophon_ckks::cost::Count;
-use bellerophon_ckks::cost::Work;
+use bellerophon_ckks::cost::{Count, Work};
 use bellerophon_ckks::interval::check_domain;
+use bellerophon_ckks::noise::{Noise, times};
+use bellerophon_ckks::{
+    Bounds, Ciphertext, CiphertextMeta, CkksOps, Evaluator, Interval, KeyLevels, Metadata, Params,
+    Result,
+};
 use bellerophon_mlwe as mlwe;
 
 use super::Mod1;
 use crate::error;
+use crate::polynomial::paterson_stockmeyer::{add_constant, evaluate_plan};
 use crate::polynomial::{Sensitivity, Steps, drift};
-use bellerophon_ckks::noise::{Noise, times};
-use bellerophon_ckks::{
-    Bounds, Ciphertext, CiphertextMeta, Evaluator, Interval, KeyLevels, Metadata, Params, Result,
-};
 
 /// Largest drift of the scale of an intermediate result, in bits.
 const MAX_DRIFT: f64 = 8.0;
@@ -59,11 +57,10 @@ pub struct Mod1Output {
 }
 
 impl Mod1 {
-    /// Counts the cosine, its double-angle steps, and the arcsine, of a vector at a level.
     pub(crate) fn count(&self, level: usize, count: &mut Count<'_>) {
-        self.cosine().count(level, count);
-        let mut here = level - self.cosine().depth();
-        for _ in 0..self.doublings() {
+        self.cosine.count(level, count);
+        let mut here = level - self.cosine.depth();
+        for _ in 0..self.doublings {
             count.product(here, 1.0);
             here -= 1;
         }
@@ -100,7 +97,7 @@ impl Mod1 {
 
     /// Whether scales stay near the divisors from `level` down.
     pub(crate) fn starts(&self, params: &Params, level: usize) -> bool {
-        drift(params, self.cosine(), level, params.divisor(level)) <= MAX_DRIFT
+        drift(params, &self.cosine, level, params.divisor(level)) <= MAX_DRIFT
     }
 
     /// Reduces every slot modulo 1: from `t = x / width()` to `amplitude * sin(2 pi x)`, `depth()`
@@ -128,7 +125,7 @@ impl Mod1 {
         let first = scales.pop().expect("it starts with one");
         let u = evaluator.add_scalar(t, -self.shift())?;
         // Step 2: the cosine of the divided angle.
-        let mut inner = evaluate_plan(evaluator, &u, self.cosine(), first)?;
+        let mut inner = evaluate_plan(evaluator, &u, &self.cosine, first)?;
         // Step 3: double angles.
         while let Some(scale) = scales.pop() {
             inner = doubled(evaluator, &inner, scale)?;
@@ -158,7 +155,7 @@ impl Mod1 {
         bellerophon_ckks::encode::check_scale(output.amplitude)?;
         bellerophon_ckks::encode::check_scale(output.scale)?;
         let scale = output.scale * output.amplitude;
-        let drift = drift(params, self.cosine(), level, meta.scale);
+        let drift = drift(params, &self.cosine, level, meta.scale);
         if drift > MAX_DRIFT {
             let [log2_scale, log2_divisor] = [meta.scale, params.divisor(level)].map(f64::log2);
             return Err(error::drift(level, log2_scale, log2_divisor, drift, MAX_DRIFT));
@@ -166,34 +163,20 @@ impl Mod1 {
 
         // Scales, backward from the result: a square at level l has the scale s^2 / divisor(l), so
         // the operand of the step to the scale s has the scale sqrt(s divisor(l)).
-        let sine_level = level - self.cosine().depth() - self.doublings();
+        let sine_level = level - self.cosine.depth() - self.doublings;
         // Step 4: the powers of the arcsine keep their scales only near the divisor of the level.
         let sine_scale = if self.arcsine().is_some() { params.divisor(sine_level) } else { scale };
         // Steps 3 and 2.
         let mut scales = vec![sine_scale];
-        for level in (sine_level + 1..).take(self.doublings()) {
+        for level in (sine_level + 1..).take(self.doublings) {
             let after = scales.last().expect("it starts with one");
             scales.push((after * params.divisor(level)).sqrt());
         }
 
-        // Noise: the error of the operand times the slope, and the roundings of all steps; their
-        // mean, and their largest.
-        let rounding = mlwe::noise::rounding(params.lattice());
-        let of = self.scales(params, t, &scales, scale);
-        let largest = meta.noise * (self.largest_slope / meta.scale).powi(2)
-            + rounding * self.largest_steps(&of);
-        let parts: Vec<Part> = self.parts(&of, meta.scale).collect();
-        let mean = |of: &dyn Fn(&Part) -> f64| parts.iter().map(|p| p.weight * of(p)).sum::<f64>();
-        let slopes = mean(&|part| part.slope.powi(2));
-        let noise = Noise {
-            total: times(meta.noise.total, slopes) + rounding * mean(&|part| part.steps),
-            plain: times(meta.noise.plain, slopes),
-            constant: times(meta.noise.constant, slopes),
-            ..largest
-        };
+        let noise = self.noise(params, t, &scales, scale);
         let unit = Bounds::all(Interval::real(-1.0, 1.0)?);
-        let sine =
-            CiphertextMeta { scale: sine_scale, bounds: unit, noise: Noise::new(rounding), ..meta };
+        let rounding = Noise::new(mlwe::noise::rounding(params.lattice()));
+        let sine = CiphertextMeta { scale: sine_scale, bounds: unit, noise: rounding, ..meta };
         let largest = self.magnitude() * output.amplitude;
         let result = Metadata {
             level: level - self.depth(),
@@ -208,6 +191,25 @@ impl Mod1 {
         Ok(EvalModMeta { scales, sine, result })
     }
 
+    /// The noise of the result at amplitude and scale 1: the error of the operand times the slope,
+    /// and the roundings of all steps; their mean, and their largest.
+    fn noise(&self, params: &Params, t: &Metadata, scales: &[f64], last: f64) -> Noise {
+        let CiphertextMeta { noise, scale, .. } = t.meta;
+        let rounding = mlwe::noise::rounding(params.lattice());
+        let of = self.scales(params, t, scales, last);
+        let largest =
+            noise * (self.largest_slope / scale).powi(2) + rounding * self.largest_steps(&of);
+        let parts: Vec<Part> = self.parts(&of, scale).collect();
+        let mean = |of: &dyn Fn(&Part) -> f64| parts.iter().map(|p| p.weight * of(p)).sum::<f64>();
+        let slopes = mean(&|part| part.slope.powi(2));
+        Noise {
+            total: times(noise.total, slopes) + rounding * mean(&|part| part.steps),
+            plain: times(noise.plain, slopes),
+            constant: times(noise.constant, slopes),
+            ..largest
+        }
+    }
+
     /// The expected `x` and the error there ([module](self)), for an operand at a scale.
     pub(crate) fn parts(&self, scales: &Scales, operand: f64) -> impl Iterator<Item = Part> {
         self.expected().into_iter().map(move |(x, weight)| {
@@ -216,8 +218,7 @@ impl Mod1 {
         })
     }
 
-    /// The scales of all steps. `scales` are those of [`EvalModMeta::scales`]; the result has the
-    /// scale `last`.
+    /// The scales of all steps, from those of [`EvalModMeta::scales`] and that of the result.
     pub(crate) fn scales(
         &self,
         params: &Params,
@@ -226,11 +227,11 @@ impl Mod1 {
         last: f64,
     ) -> Scales {
         let (sine, first) = (scales[0], scales[scales.len() - 1]);
-        let sine_level = t.level - self.cosine().depth() - self.doublings();
+        let sine_level = t.level - self.cosine.depth() - self.doublings;
         Scales {
-            cosine: Steps::new(params, self.cosine(), (t.level, t.meta.scale), first),
+            cosine: Steps::new(params, &self.cosine, t.level, t.meta.scale, first),
             doubled: scales.iter().rev().skip(1).map(|scale| scale.powi(-2)).collect(),
-            arcsine: self.arcsine().map(|plan| Steps::new(params, plan, (sine_level, sine), last)),
+            arcsine: self.arcsine().map(|plan| Steps::new(params, plan, sine_level, sine, last)),
         }
     }
 
@@ -238,26 +239,25 @@ impl Mod1 {
     ///
     /// [`Mod1Spec::early_bits`]: super::Mod1Spec::early_bits
     pub(super) fn plain_scales(&self) -> Scales {
-        let [second, fourth] = self.early_bits();
+        let [second, fourth] = self.early_bits;
         let scale = |index| match index {
             2 => f64::from(second).exp2(),
             4 => f64::from(fourth).exp2(),
             _ => 1.0,
         };
         Scales {
-            cosine: Steps::given(self.cosine(), scale),
-            doubled: vec![1.0; self.doublings()],
+            cosine: Steps::given(&self.cosine, scale),
+            doubled: vec![1.0; self.doublings],
             arcsine: self.arcsine().map(|plan| Steps::given(plan, |_| 1.0)),
         }
     }
 
-    /// The derivative `D_t(x)`, and the root of the sum `sum_i D_i(x)^2 / S_i^2`
-    /// ([module](self)), at one `x`.
+    /// `D_t(x)` and the root of `sum_i D_i(x)^2 / S_i^2` ([module](self)).
     pub(super) fn sensitivity_with(&self, scales: &Scales, x: f64) -> Sensitivity {
         // Step 2: the cosine of the divided angle.
         let u = x / self.width() - self.shift();
-        let (slope, mut sum) = self.cosine().derivatives_by(u, &scales.cosine);
-        let (mut input, mut c) = (slope.re, self.cosine().eval(u).re);
+        let (slope, mut sum) = self.cosine.derivatives_by(u, &scales.cosine);
+        let (mut input, mut c) = (slope.re, self.cosine.eval(u).re);
         // Step 3: the error of c is enlarged by 4 c; another rescale.
         for rounding in &scales.doubled {
             input *= 4.0 * c;

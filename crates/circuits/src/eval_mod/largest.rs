@@ -17,12 +17,11 @@
 
 use std::f64::consts::TAU;
 
-use super::{Mod1, apply::Scales};
-use crate::{
-    approx::certify::range_within,
-    chebyshev::Chebyshev,
-    polynomial::{Cell, Sensitivity, largest},
-};
+use super::Mod1;
+use super::apply::Scales;
+use crate::approx::certify::range_within;
+use crate::chebyshev::Chebyshev;
+use crate::polynomial::{Cell, Sensitivity, largest};
 
 /// Parts of the distances from an integer, for the slope of the arcsine.
 const PARTS: usize = 32;
@@ -43,8 +42,8 @@ impl Mod1 {
 
     /// A bound on the derivative of the result by the operand over all expected `x`.
     pub(super) fn steepest(&self) -> f64 {
-        let (angle, n) = (TAU * self.width(), 2f64.powi(self.doublings() as i32));
-        let (e, inner) = (self.cosine_error(), angle / n);
+        let (angle, n) = (TAU * self.width(), 2f64.powi(self.doublings as i32));
+        let (e, inner) = (self.cosine_error, angle / n);
         let slope = Chebyshev::cosine_slope_error(inner, self.degree());
         let slack = n * n * slope + BEYOND * n.powi(4) / 3.0 * e * (inner + slope);
         let Some(arcsine) = self.arcsine_polynomial() else { return angle + slack };
@@ -61,20 +60,20 @@ impl Mod1 {
 
     /// A bound on the sum `sum_i D_i(x)^2 / S_i^2` over all expected `x`.
     pub(super) fn largest_steps(&self, scales: &Scales) -> f64 {
-        let of_cosine = self.cosine().largest_steps(&scales.cosine);
+        let of_cosine = self.cosine.largest_steps(&scales.cosine);
         let of_arcsine = self.arcsine().zip(scales.arcsine.as_ref()).map(|(plan, steps)| {
             let p = self.arcsine_polynomial().expect("it has a plan");
             (plan, steps, p.largest_slope(), plan.largest_steps(steps))
         });
         let over = |ends: [f64; 2]| {
             // Step 2: the cosine of the divided angle.
-            let plan = self.cosine();
+            let plan = &self.cosine;
             let [lo, hi] = ends.map(|x| x / self.width() - self.shift());
             let cell = Cell::new(lo, hi);
-            let squares = cell.ends().map(|u| plan.derivatives_by(u, &scales.cosine).1);
+            let squares = cell.ends.map(|u| plan.derivatives_by(u, &scales.cosine).1);
             let mut sum = cell.most_squares(plan, of_cosine, squares);
-            let values = cell.ends().map(|u| plan.eval(u).re);
-            let mut c = cell.range(self.degree(), 1.0 + self.cosine_error(), values);
+            let values = cell.ends.map(|u| plan.eval(u).re);
+            let mut c = cell.range(self.degree(), 1.0 + self.cosine_error, values);
             // Step 3: double angles.
             for rounding in &scales.doubled {
                 let [least, most] = squared(c);
@@ -84,7 +83,7 @@ impl Mod1 {
             // Step 4: the arcsine.
             if let Some((plan, steps, steepest, largest)) = of_arcsine {
                 let cell = Cell::new(c[0], c[1]);
-                let [x, y] = cell.ends().map(|c| plan.derivatives_by(c, steps));
+                let [x, y] = cell.ends.map(|c| plan.derivatives_by(c, steps));
                 let degree = plan_degree(self);
                 let slope = cell.most(degree, steepest, [x.0.norm(), y.0.norm()]);
                 sum = slope * slope * sum + cell.most_squares(plan, largest, [x.1, y.1]);
@@ -107,13 +106,11 @@ impl Mod1 {
     }
 }
 
-/// The interval of the squares of an interval.
 fn squared([lo, hi]: [f64; 2]) -> [f64; 2] {
     let (x, y) = (lo * lo, hi * hi);
     [if lo < 0.0 && hi > 0.0 { 0.0 } else { x.min(y) }, x.max(y)]
 }
 
-/// The degree of the polynomial of the arcsine.
 fn plan_degree(mod1: &Mod1) -> usize {
     mod1.arcsine_polynomial().map_or(0, Chebyshev::degree)
 }

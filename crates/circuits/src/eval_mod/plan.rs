@@ -16,7 +16,6 @@ const MAX_DEGREE: usize = 1022;
 /// Degree at which the Chebyshev coefficients of the arcsine are found.
 const EXACT_DEGREE: usize = 127;
 
-/// Largest number of double angles tried.
 const MAX_DOUBLINGS: usize = 8;
 
 /// Number of offsets tried, as fractions of the bound.
@@ -60,9 +59,6 @@ pub struct Arcsine {
 
 impl Arcsine {
     /// The largest error of the polynomial, for an exact sine.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Parameters`] for an even degree, or fields outside their ranges.
     pub(crate) fn error(self) -> Result<f64> {
         let (_, polynomial, _) = arcsine_plan(self)?;
         Ok(arcsine_error(&polynomial, self.message))
@@ -88,12 +84,15 @@ pub struct Mod1 {
     /// Standard deviation of `x`; infinite when nothing is known.
     deviation: f64,
     offset: usize,
-    doublings: usize,
+    pub(crate) doublings: usize,
     polynomial: Chebyshev,
-    cosine: Plan,
-    cosine_error: f64,
+    /// The plan of that polynomial.
+    pub(crate) cosine: Plan,
+    /// The error of the cosine of the divided angle.
+    pub(crate) cosine_error: f64,
     arcsine: Option<(Arcsine, Chebyshev, Plan)>,
-    early_bits: [i32; 2],
+    /// `log2` of the scales of `T_2` and of `T_4` ([`Mod1Spec::early_bits`]).
+    pub(crate) early_bits: [i32; 2],
     mean: Sensitivity,
     /// Of [`largest_sensitivity`](Self::largest_sensitivity): the slope, the squared rest.
     pub(super) largest_slope: f64,
@@ -155,13 +154,10 @@ impl Mod1 {
         }
         let deviation = ((spec.weight as f64 + 1.0) / 12.0).sqrt();
         let bound = overflow_bound(spec.weight, spec.log2_failure);
-        Self::build((bound, deviation), spec)
+        Self::build(bound, deviation, spec)
     }
 
     /// As [`new`](Self::new), for any `|x| <= bound`.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
     #[cfg(test)]
     pub(crate) fn within(bound: f64, log2_error: f64, arcsine: Option<Arcsine>) -> Result<Self> {
         let of_bound = Mod1Spec {
@@ -172,16 +168,14 @@ impl Mod1 {
             spare: 0,
             early_bits: [0; 2],
         };
-        Self::build((bound, f64::INFINITY), &of_bound)
+        Self::build(bound, f64::INFINITY, &of_bound)
     }
 
-    /// The cheapest plan for an interval and a standard deviation of `x`, by exhaustive search over
-    /// offsets and double angles.
-    fn build((bound, deviation): (f64, f64), spec: &Mod1Spec) -> Result<Self> {
+    /// The cheapest plan for an interval and a standard deviation of `x`, by exhaustive search.
+    fn build(bound: f64, deviation: f64, spec: &Mod1Spec) -> Result<Self> {
         let Mod1Spec { log2_error, arcsine, spare, early_bits, .. } = *spec;
-        let refuse = |reason: String| error::params(reason);
         if !(0.25..=1e4).contains(&bound) || !(-45.0..0.0).contains(&log2_error) {
-            return Err(refuse(format!(
+            return Err(error::params(format!(
                 "reduction modulo 1 of |x| <= {bound} to an error of 2^{log2_error}: need a bound \
                  from 1/4 to 10^4 and an error from 2^-45 to below 1"
             )));
@@ -209,20 +203,17 @@ impl Mod1 {
             })
             // Step 3: their plans and sensitivities; the least burden wins.
             .map(|(offset, doublings, polynomial, cosine_error)| {
-                let cosine = Plan::new(&polynomial);
-                let arcsine = arcsine.clone();
-                let mean = Sensitivity::IDENTITY;
                 let mut plan = Self {
                     bound,
                     deviation,
                     offset,
                     doublings,
+                    cosine: Plan::new(&polynomial),
                     polynomial,
-                    cosine,
                     cosine_error,
-                    arcsine,
+                    arcsine: arcsine.clone(),
                     early_bits,
-                    mean,
+                    mean: Sensitivity::IDENTITY,
                     largest_slope: 0.0,
                     largest_squares: OnceLock::new(),
                 };
@@ -232,7 +223,7 @@ impl Mod1 {
             .min_by(|x, y| x.burden().total_cmp(&y.burden()))
             .map(|plan| Self { largest_slope: plan.steepest(), ..plan })
             .ok_or_else(|| {
-                refuse(format!(
+                error::params(format!(
                     "reduction modulo 1 of |x| <= {bound:.1}: no polynomial of degree up to \
                      {MAX_DEGREE} attains an error of 2^{log2_error}: allow a larger error or use \
                      a secret of smaller weight"
@@ -249,16 +240,6 @@ impl Mod1 {
     /// The largest distance of an expected `x` from an integer.
     pub(super) fn message(&self) -> f64 {
         self.arcsine.as_ref().map_or(0.25, |a| a.0.message)
-    }
-
-    /// The error of the cosine of the divided angle.
-    pub(super) fn cosine_error(&self) -> f64 {
-        self.cosine_error
-    }
-
-    /// `log2` of the scales of `T_2` and of `T_4` ([`Mod1Spec::early_bits`]).
-    pub(super) fn early_bits(&self) -> [i32; 2] {
-        self.early_bits
     }
 
     /// Largest valid `|x|`: `K + 1/2` in the literature.
@@ -282,35 +263,23 @@ impl Mod1 {
         self.cosine.depth() + self.doublings + self.arcsine.as_ref().map_or(0, |a| a.2.depth())
     }
 
-    /// Double-angle steps.
-    pub(crate) fn doublings(&self) -> usize {
-        self.doublings
-    }
-
     /// Degree of the polynomial for the cosine of the divided angle.
     pub(crate) fn degree(&self) -> usize {
         self.polynomial.degree()
     }
 
-    /// The plan of that polynomial.
-    pub(crate) fn cosine(&self) -> &Plan {
-        &self.cosine
-    }
-
-    /// The plan of the arcsine, if there is one.
     pub(crate) fn arcsine(&self) -> Option<&Plan> {
         self.arcsine.as_ref().map(|a| &a.2)
     }
 
-    /// The polynomial of the arcsine.
     pub(super) fn arcsine_polynomial(&self) -> Option<&Chebyshev> {
         self.arcsine.as_ref().map(|a| &a.1)
     }
 
     /// Relinearizations, most of the work.
     pub(crate) fn relinearizations(&self) -> usize {
-        let arcsine = self.arcsine.as_ref().map_or(0, |a| a.2.relinearizations());
-        self.cosine.relinearizations() + self.doublings + arcsine
+        let arcsine = self.arcsine.as_ref().map_or(0, |a| a.2.relinearizations);
+        self.cosine.relinearizations + self.doublings + arcsine
     }
 
     /// Bound on the error of the sine for `|x| <= bound()`, without noise.
@@ -406,8 +375,7 @@ fn cosine(bound: f64, offset: usize, r: usize, log2_error: f64) -> Option<(Cheby
         .find(|(_, error)| *error <= allowed)
 }
 
-/// The polynomial for the arcsine over `[-sin(2 pi message), sin(2 pi message)]`, in the Chebyshev
-/// basis of `[-1, 1]`, where the sine lies.
+/// The polynomial for the arcsine in the Chebyshev basis of `[-1, 1]`, where the sine lies.
 fn arcsine_plan(arcsine: Arcsine) -> Result<(Arcsine, Chebyshev, Plan)> {
     let Arcsine { degree, message } = arcsine;
     if degree % 2 == 0 || degree > 63 || !(0.001..0.25).contains(&message) {
@@ -421,7 +389,7 @@ fn arcsine_plan(arcsine: Arcsine) -> Result<(Arcsine, Chebyshev, Plan)> {
     // The same polynomial in another basis: interpolation of the degree is exact.
     let wide = Chebyshev::interpolate(|s| near.eval(s), -1.0, 1.0, degree);
     let odd = |(k, &c): (usize, &f64)| if k % 2 == 1 { c } else { 0.0 };
-    let p = Chebyshev::new(-1.0, 1.0, wide.coefficients().iter().enumerate().map(odd).collect());
+    let p = Chebyshev::new(-1.0, 1.0, wide.coefficients.iter().enumerate().map(odd).collect());
     let plan = Plan::new(&p);
     Ok((arcsine, p, plan))
 }
@@ -436,7 +404,7 @@ fn arcsine_plan(arcsine: Arcsine) -> Result<(Arcsine, Chebyshev, Plan)> {
 fn arcsine_error(p: &Chebyshev, message: f64) -> f64 {
     let largest = (TAU * message).sin();
     let exact = Chebyshev::interpolate(f64::asin, -largest, largest, EXACT_DEGREE);
-    let kept: f64 = exact.coefficients().iter().take(p.degree() + 1).sum();
+    let kept: f64 = exact.coefficients.iter().take(p.degree() + 1).sum();
     let rounding = (p.degree() + 1) as f64 * f64::EPSILON * p.bound();
     2.0 * (TAU * message - kept).max(0.0) + rounding
 }

@@ -7,18 +7,15 @@
 //! 3. The arcsine is a polynomial of a sine of at most `sin(2 pi distance)`, for the largest
 //!    distance of a value from an integer: its slope is near 1 there.
 
-use crate::polynomial::worst::bounded_plan;
-use crate::polynomial::worst::step;
 use std::f64::consts::TAU;
 
-use super::{Mod1, Mod1Output};
-use bellerophon_ckks::{
-    Bounds, CiphertextMeta, Interval, Metadata, Result,
-    metadata::rules::MetadataRules,
-    noise::{Noise, times},
-};
+use bellerophon_ckks::metadata::rules::MetadataRules;
+use bellerophon_ckks::noise::{Noise, times};
+use bellerophon_ckks::{Bounds, CiphertextMeta, Interval, Metadata, Result};
 
-/// Sample points for the error of the arcsine.
+use super::{Mod1, Mod1Output};
+use crate::polynomial::worst::{bounded_plan, step};
+
 const SAMPLES: usize = 1 << 16;
 
 impl Mod1 {
@@ -43,8 +40,8 @@ impl Mod1 {
         let reach = self.bound() / self.width();
         let domain = Interval::real(-reach - self.shift(), reach - self.shift())?;
         c.meta.bounds = Bounds::all(domain);
-        c.meta.noise = bounded_plan(rules, self.cosine(), &c, first)?;
-        (c.level, c.meta.scale) = (c.level - self.cosine().depth(), first);
+        c.meta.noise = bounded_plan(rules, &self.cosine, &c, first)?;
+        (c.level, c.meta.scale) = (c.level - self.cosine.depth(), first);
 
         // Step 3: double angles.
         let degree = params.lattice().spec().degree as f64;
@@ -75,7 +72,7 @@ impl Mod1 {
     /// with double angles of cosines that slightly exceed 1.
     fn rounded_sine_error(&self) -> f64 {
         let rounding = (self.degree() + 1) as f64 * f64::EPSILON;
-        1.01 * (self.sine_error() + rounding * 4f64.powi(self.doublings() as i32))
+        1.01 * (self.sine_error() + rounding * 4f64.powi(self.doublings as i32))
     }
 
     /// A proven bound on the difference of the result, at amplitude 1, from `2 pi` times the
@@ -90,7 +87,7 @@ impl Mod1 {
         let (angle, sine) = (TAU * distance, self.rounded_sine_error());
         let Some(p) = self.arcsine_polynomial() else { return sine + angle.powi(3) / 6.0 };
         let (mut slope, mut curvature) = (0.0, 0.0);
-        for (k, c) in p.coefficients().iter().enumerate() {
+        for (k, c) in p.coefficients.iter().enumerate() {
             let square = (k * k) as f64;
             slope += c.abs() * square;
             curvature += c.abs() * square * (square - 1.0) / 3.0;

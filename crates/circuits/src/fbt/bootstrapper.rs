@@ -21,7 +21,7 @@ const SCALE_TOLERANCE: f64 = 1.0 / (1u64 << 40) as f64;
 pub struct FunctionalBootstrapper {
     raising: Raising,
     spec: FbtSpec,
-    exponential: Exponential,
+    pub(crate) exponential: Exponential,
 }
 
 /// The values in the slots of an operand.
@@ -81,17 +81,14 @@ impl FunctionalBootstrapper {
             c2s_levels: spec.c2s.len(),
             babies: spec.babies,
             encode_ahead: spec.encode_ahead,
-            width: exponential.bound(),
-            reach: exponential.bound(),
+            width: exponential.bound,
+            reach: exponential.bound,
         };
         Ok(Self { raising: Raising::new(params, raising)?, exponential, spec })
     }
 
     /// The same with the diagonals of S2C kept encoded, as by [`FbtSpec::encode_ahead`]. All else
     /// is shared.
-    ///
-    /// # Errors
-    /// None for a bootstrapper that exists.
     pub fn encoded(&self) -> Result<Self> {
         let spec = FbtSpec { encode_ahead: true, ..self.spec.clone() };
         Ok(Self { raising: self.raising.encoded()?, exponential: self.exponential.clone(), spec })
@@ -107,14 +104,8 @@ impl FunctionalBootstrapper {
         &self.raising
     }
 
-    /// The parameters.
     pub(crate) fn params(&self) -> &Params {
-        self.raising.params()
-    }
-
-    /// The exponential.
-    pub(crate) fn exponential(&self) -> &Exponential {
-        &self.exponential
+        &self.raising.params
     }
 
     /// The lowest level of an operand.
@@ -137,9 +128,8 @@ impl FunctionalBootstrapper {
         self.raising.output_level() - self.exponential.depth()
     }
 
-    /// The scale of `E`, for which `E^(2^k)` after `k` levels of the deepest series reaches the
-    /// size of its lowest level: a square at level `l` has the scale `s^2 / divisor(l)`, so the
-    /// scale before it is `sqrt(s divisor(l))`. The levels may differ in size.
+    /// The scale of `E` for which `E^(2^k)`, after `k` levels of the deepest series, reaches the
+    /// size of its lowest level: the scale before `s` at level `l` is `sqrt(s divisor(l))`.
     pub(crate) fn series_scale(&self) -> f64 {
         let params = self.params();
         let lowest = self.least_output_level() + 1;
@@ -147,8 +137,7 @@ impl FunctionalBootstrapper {
         (lowest..=self.series_level()).fold(params.divisor(lowest), before)
     }
 
-    /// The least scale, from the default scale on, at which integers modulo `entries` reach the
-    /// scale of the circle by an integer factor.
+    /// The least scale from which integers modulo `entries` reach the circle by an integer factor.
     pub(crate) fn integer_scale(&self, entries: usize) -> f64 {
         let whole = self.circle_scale() / entries as f64;
         whole / (whole / self.params().scale()).floor().max(1.0)
@@ -161,9 +150,6 @@ impl FunctionalBootstrapper {
 
     /// The largest share of the circle, up to `share`, of a domain of a width that the default
     /// scale reaches by an integer factor.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Domain`] for a width that is too large or too small.
     pub(crate) fn share(&self, width: f64, share: f64) -> Result<f64> {
         let whole = self.circle_scale() / self.params().scale();
         let (factor, largest) = ((share * whole / width).floor(), (1u64 << 40) as f64);
@@ -200,9 +186,9 @@ impl FunctionalBootstrapper {
     /// Key switches for functions of one vector, with values in both parts or in one.
     pub(crate) fn key_switches(&self, functions: &[&PeriodicFunction], both: bool) -> usize {
         let parts = if both { 2 } else { 1 };
-        let series: usize = functions.iter().map(|f| f.relinearizations()).sum();
+        let series: usize = functions.iter().map(|f| f.plan.relinearizations).sum();
         let shared = powers(functions);
-        let own: usize = functions.iter().map(|f| f.plan().powers().len()).sum();
+        let own: usize = functions.iter().map(|f| f.plan.powers.len()).sum();
         self.raising.key_switches()
             + parts * (self.exponential.key_switches() + series + shared - own)
             + functions.len()
@@ -218,14 +204,12 @@ impl FunctionalBootstrapper {
         self.raising.security_bits()
     }
 
-    /// Reserves the working memory of a functional bootstrap.
     pub(crate) fn reserve(&self) {
         self.raising.reserve(2 * self.exponential.width());
     }
 }
 
-/// The integer factor from a scale of values of a period to the scale of the circle, if there is
-/// one.
+/// The integer factor from a scale to that of the circle, if there is one.
 pub(crate) fn fitting_factor(circle_scale: f64, period: f64, scale: f64) -> Option<i64> {
     let exact = circle_scale / (period * scale);
     let factor = exact.round();
@@ -236,6 +220,6 @@ pub(crate) fn fitting_factor(circle_scale: f64, period: f64, scale: f64) -> Opti
 /// Number of powers of `E` for some functions, each counted once.
 fn powers(functions: &[&PeriodicFunction]) -> usize {
     let indices: std::collections::BTreeSet<usize> =
-        functions.iter().flat_map(|f| f.plan().powers().iter().map(|p| p.index())).collect();
+        functions.iter().flat_map(|f| f.plan.powers.iter().map(|p| p.index())).collect();
     indices.len()
 }

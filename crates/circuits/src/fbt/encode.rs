@@ -1,5 +1,7 @@
 //! Encoding of integers, and of values in both parts of the slots.
 
+use std::borrow::Borrow;
+
 #[cfg(doc)]
 use bellerophon_ckks::ErrorKind;
 use bellerophon_ckks::{Encoder, Interval, Plaintext, Result};
@@ -11,7 +13,7 @@ use super::paired::{slot_range, slots_of};
 use super::{IntVec, PairedVec};
 
 /// Encodings for functional bootstraps, by an [`Encoder`].
-pub trait EncoderExt {
+pub trait EncoderExt: Borrow<Encoder> {
     /// Encodes integers of `0 .. p` for functional bootstraps of these parameters, at a scale that
     /// takes no level there. Its encryption becomes an [`IntVec`].
     ///
@@ -25,30 +27,6 @@ pub trait EncoderExt {
         integers: &[usize],
         modulus: usize,
         level: usize,
-    ) -> Result<Plaintext>;
-
-    /// Encodes up to `N` reals of a declared range in both parts of the slots, as
-    /// [`encode`](Encoder::encode) does in the real parts: what is encrypted becomes a
-    /// [`PairedVec`].
-    ///
-    /// # Errors
-    /// Those of [`encode`](Encoder::encode), [`ErrorKind::TooManyValues`] above `N` values.
-    fn encode_paired(
-        &self,
-        values: &[f64],
-        range: Interval,
-        scale: f64,
-        limbs: usize,
-    ) -> Result<Plaintext>;
-}
-
-impl EncoderExt for Encoder {
-    fn encode_integers(
-        &self,
-        bootstrapper: &FunctionalBootstrapper,
-        integers: &[usize],
-        modulus: usize,
-        level: usize,
     ) -> Result<Plaintext> {
         let (values, range) = reals(integers, modulus)?;
         let limbs = bootstrapper.params().limbs_of(level)?;
@@ -56,6 +34,9 @@ impl EncoderExt for Encoder {
         Ok(self.encode_paired(&values, range, scale, limbs)?.of_integers(modulus))
     }
 
+    /// Encodes up to `N` reals of a declared range in both parts of the slots, as
+    /// [`encode`](Encoder::encode) does in the real parts: what is encrypted becomes a
+    /// [`PairedVec`].
     fn encode_paired(
         &self,
         values: &[f64],
@@ -63,12 +44,15 @@ impl EncoderExt for Encoder {
         scale: f64,
         limbs: usize,
     ) -> Result<Plaintext> {
-        let slots = self.params().max_slots();
+        let encoder = self.borrow();
+        let slots = encoder.params().max_slots();
         let both = values.len() > slots;
         if !both {
-            return self.encode(values, range, scale, limbs);
+            return encoder.encode(values, range, scale, limbs);
         }
         let parts = slots_of(values, &range, slots)?;
-        self.encode(&parts, slot_range(&range, both)?, scale, limbs)
+        encoder.encode(&parts, slot_range(&range, both)?, scale, limbs)
     }
 }
+
+impl EncoderExt for Encoder {}

@@ -9,29 +9,27 @@
 //! Step 8:       the real parts, put together
 //! ```
 
-use bellerophon_ckks::vectors::Vectors;
 use std::collections::BTreeMap;
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
-};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bellerophon_ckks::{
-    Bounds, Ciphertext, CiphertextMeta, CkksOps, Complex64, Evaluator, Interval, Metadata, Params,
-    Result,
+    Bounds, Ciphertext, CiphertextMeta, CkksOps, Complex64, Evaluator, Interval, Metadata, Result,
     cost::{Count, Trace, Work},
     metadata::{route::Route, rules::MetadataRules},
     noise::{ENCODING, Noise},
     noise_model::NoiseModel,
     rotation_plan::RotationCosts,
-    vectors::{Fused, Planned, Scope, State},
+    vectors::{Fused, Planned, Scope, State, Vectors},
 };
 use bellerophon_mlwe as mlwe;
 
 use super::bootstrapper::fitting_factor;
 use super::exponential::ExponentialMeta;
+use super::function::Argument;
 use super::{FbtInput, FunctionalBootstrapper, PeriodicFunction};
-use crate::bootstrap::{BootstrapKeys, BootstrapStage, raising::RaisingMeta, tell};
+use crate::bootstrap::raising::RaisingMeta;
+use crate::bootstrap::{BootstrapKeys, BootstrapStage, tell};
 use crate::error;
 use crate::polynomial::paterson_stockmeyer::{extend_powers, sum_of_powers};
 use crate::polynomial::sums::Powers;
@@ -40,20 +38,54 @@ use crate::polynomial::{Basis, Power};
 /// The metadata of a functional bootstrap of one vector.
 #[derive(Debug)]
 pub(crate) struct FbtMeta {
-    /// Step 1: the route of the operand to the input level.
-    pub route: Route,
-    /// Step 1: the integer factor there.
-    pub factor: i64,
-    /// Step 1: the number subtracted from the values.
-    pub centre: f64,
-    /// Step 1: the unit of the values after it, one revolution.
-    pub period: f64,
+    /// Step 1: values in revolutions.
+    pub turned: Turned,
     /// Steps 2 to 4: from S2C to the parts of the slots.
     pub raising: RaisingMeta,
     /// Step 5: the exponential of either part.
     pub exponential: ExponentialMeta,
     /// The result of each function.
     pub results: Vec<Metadata>,
+}
+
+/// Step 1: an operand in revolutions, at the scale of the circle.
+#[derive(Debug)]
+pub(crate) struct Turned {
+    /// The route to the input level.
+    route: Route,
+    /// The integer factor there.
+    factor: i64,
+    /// The number subtracted from the values.
+    centre: f64,
+    /// The unit of the values after it, one revolution.
+    period: f64,
+    /// Whether the imaginary parts hold values too.
+    both: bool,
+}
+
+impl Turned {
+    /// The metadata of an operand after the step.
+    pub(super) fn meta(&self, rules: MetadataRules<'_>, x: &Metadata) -> Result<Metadata> {
+        let low = rules.follow(x, &self.route)?;
+        let (mut centred, _) = rules.add_scalar(&low, -self.centre)?;
+        if self.both && self.centre != 0.0 {
+            (centred, _) = rules.add_scalar(&centred, -self.centre)?;
+        }
+        let mut circle = rules.mul_integer(&centred, self.factor)?;
+        circle.meta = circle.meta.reinterpret_scale(self.share())?;
+        Ok(circle)
+    }
+
+    fn apply(&self, e: &Evaluator, x: &Ciphertext) -> Result<Ciphertext> {
+        let low = e.follow(x, &self.route)?;
+        let centred = shifted(e, &low, -self.centre, self.both)?;
+        e.mul_integer(&centred, self.factor)?.reinterpret_scale(self.share())
+    }
+
+    /// The message of a value of 1, in revolutions.
+    fn share(&self) -> f64 {
+        1.0 / (self.factor as f64 * self.period)
+    }
 }
 
 /// The functional bootstrapper and the keys of an evaluator.
@@ -66,7 +98,6 @@ pub(crate) struct Functional {
 }
 
 impl FunctionalBootstrapper {
-    /// The metadata of a [`FunctionalBootstrap`].
     pub(crate) fn meta(
         &self,
         x: &Metadata,
@@ -75,103 +106,101 @@ impl FunctionalBootstrapper {
         costs: RotationCosts<'_>,
     ) -> Result<FbtMeta> {
         let (params, rules) = (self.params(), self.params().rules());
-        let (first, _) = *functions.first().ok_or_else(error::no_values)?;
-        let (period, centre) = (first.period(), first.centre());
-        if functions.iter().any(|(f, _)| (f.period(), f.centre()) != (period, centre)) {
-            let reason =
-                "functions of different periods or centres: those of one vector at a time need \
-                          one domain"
-                    .to_string();
-            return Err(error::shape(reason));
-        }
+        let (period, centre) = self.common_domain(functions)?;
         self.raising().check_slots(x)?;
-        let deepest = functions.iter().map(|(f, _)| f.levels()).max().unwrap_or(0);
-        if deepest > self.series_level() {
-            let (needed, left) = (deepest, self.series_level());
-            return Err(error::table_levels(needed, left));
-        }
 
         // Step 1: values in revolutions, at the scale of the circle.
         let (route, factor) = self.route(x, period)?;
-        let low = rules.follow(x, &route)?;
-        let centred = shifted_meta(rules, &low, -centre, input.both)?;
-        let mut circle = rules.mul_integer(&centred, factor)?;
-        circle.meta = circle.meta.reinterpret_scale(1.0 / (factor as f64 * period))?;
+        let turned = Turned { route, factor, centre, period, both: input.both };
+        let mut circle = turned.meta(rules, x)?;
         // The computed scale equals this up to rounding in f64.
         circle.meta.scale = self.circle_scale();
 
         // Steps 2 to 4: S2C, mod raise, C2S; the parts of the slots.
         let raising = self.raising().meta(&circle, costs)?;
+        let part = &raising.part;
 
         // Step 5: the exponential of either part.
-        let exponential = self.exponential().meta(params, &raising.part, self.series_scale())?;
-        let circle_noise =
-            self.exponential().noise(params, &raising.part, &exponential, self.spec().weight);
-
-        // An error of the argument, in revolutions, moves `E` along the circle.
-        let width = self.exponential().bound();
-        let angle = |v: f64| (width * slot_deviation(params, v, raising.part.meta.scale)).powi(2);
-        let argument = raising.part.meta.noise.map(angle);
-        let tangential = circle_noise.tangential.bound / std::f64::consts::TAU.powi(2);
-        // Integers are exact by their error against the exact program; reals may leave their domain
-        // by what no stated range includes.
-        let deviation = |f: &PeriodicFunction| {
-            let exact = f.as_table().map_or(0.0, |_| argument.bound);
-            (exact.max(argument.excess) + tangential).sqrt() * period
-        };
-        let off = self.exponential().error();
-        let moved = off / std::f64::consts::TAU * period;
+        let exponential = self.exponential.meta(params, part, self.series_scale())?;
         let values = if input.both { 2 * x.meta.slots } else { x.meta.slots };
-        let failure = (values, self.spec().log2_failure);
+        let argument = self.argument(part, &exponential, values);
 
         // Steps 6 to 8: the series of every function and its real part.
-        let part = &raising.part;
         // Padding that S2C clears is at the centre; imaginary parts without a value hold zeros.
-        let at = match self.raising().s2c().clears(&circle.meta) {
+        let at = match self.raising().s2c.clears(&circle.meta) {
             true => Interval::between(centre, centre),
             false if input.both => Interval::ZERO,
             false => x.meta.bounds.padding,
         };
         let padding = (input.both || x.meta.len < x.meta.slots).then_some(at);
         let results = functions.iter().map(|&(f, scale)| {
-            f.check_input(&input.range, (deviation(f), moved), failure)?;
-            let from = (exponential.level, exponential.scale);
-            let noise = f.noise(
-                params,
-                (circle_noise, argument, [off, self.exponential().radial_error()]),
-                from,
-                scale,
-                failure,
-            );
-            let level = exponential.level - f.levels();
+            f.check_input(&input.range, &argument)?;
             let padding = f.range_with_padding(padding.as_ref());
             let bounds = match input.both {
                 false => Bounds { values: f.range(), padding },
                 // The last imaginary part may be padding.
                 true => Bounds::all(Interval::complex(2f64.sqrt() * padding.bound())?),
             };
-            let switched = mlwe::noise::automorphism(params.lattice(), params.limbs_at(level));
-            let mut noise = noise
-                .map(|v| v * scale * scale / (params.lattice().spec().degree as f64 / 2.0))
-                + switched;
-            if f.levels() == 0 {
-                // A constant in every slot has its rounding only.
-                noise = Noise::new(ENCODING / params.lattice().spec().degree as f64);
-            }
-            let meta = CiphertextMeta { scale, bounds, noise, ..part.meta };
-            let result = Metadata {
-                level,
-                meta: CiphertextMeta { slots: x.meta.slots, len: x.meta.len, ..meta },
-            };
+            let noise = self.result_noise(f, scale, &argument);
+            let CiphertextMeta { slots, len, .. } = x.meta;
+            let meta = CiphertextMeta { scale, slots, len, bounds, noise };
+            let result = Metadata { level: exponential.level - f.levels(), meta };
             rules.check_range(&result)?;
             Ok(result)
         });
         let results = results.collect::<Result<_>>()?;
-        Ok(FbtMeta { route, factor, centre, period, raising, exponential, results })
+        Ok(FbtMeta { turned, raising, exponential, results })
     }
 
-    /// Step 1: the route of an operand to the input level, to a scale that divides that of the
-    /// circle, and the integer quotient.
+    /// Period and centre of functions of one vector, whose series must fit the chain.
+    fn common_domain(&self, functions: &[(&PeriodicFunction, f64)]) -> Result<(f64, f64)> {
+        let (first, _) = *functions.first().ok_or_else(error::no_values)?;
+        let domain = (first.period(), first.centre);
+        if functions.iter().any(|(f, _)| (f.period(), f.centre) != domain) {
+            let reason = "functions of different periods or centres: those of one vector at a time \
+                          need one domain";
+            return Err(error::shape(reason.into()));
+        }
+        let deepest = functions.iter().map(|(f, _)| f.levels()).max().unwrap_or(0);
+        match self.series_level() {
+            left if deepest > left => Err(error::table_levels(deepest, left)),
+            _ => Ok(domain),
+        }
+    }
+
+    /// `E` of a part of the slots, with the errors that enter a series.
+    fn argument(&self, part: &Metadata, meta: &ExponentialMeta, values: usize) -> Argument {
+        let (params, exponential) = (self.params(), &self.exponential);
+        let slot = params.lattice().spec().degree as f64 / 2.0;
+        // An error of the argument, in revolutions, moves `E` along the circle.
+        let deviation = |variance: f64| (slot * variance).sqrt() / part.meta.scale;
+        let angle = |variance: f64| (exponential.bound * deviation(variance)).powi(2);
+        Argument {
+            circle: exponential.noise(params, part, meta, self.spec().weight),
+            angle: part.meta.noise.map(angle),
+            off: [exponential.error, exponential.radial_error()],
+            level: meta.level,
+            scale: meta.scale,
+            values,
+            log2_failure: self.spec().log2_failure,
+        }
+    }
+
+    /// The noise of a function's result: of its series, and of the conjugation in step 8.
+    fn result_noise(&self, f: &PeriodicFunction, scale: f64, argument: &Argument) -> Noise {
+        let (params, lattice) = (self.params(), self.params().lattice());
+        let degree = lattice.spec().degree as f64;
+        if f.levels() == 0 {
+            // A constant in every slot has its rounding only.
+            return Noise::new(ENCODING / degree);
+        }
+        let level = argument.level - f.levels();
+        let switched = mlwe::noise::automorphism(lattice, params.limbs_at(level));
+        let noise = f.noise(params, argument, scale);
+        noise.map(|v| v * scale * scale / (degree / 2.0)) + switched
+    }
+
+    /// Step 1: the route to a scale that divides that of the circle, and the integer quotient.
     fn route(&self, x: &Metadata, period: f64) -> Result<(Route, i64)> {
         let rules = self.params().rules();
         let input_level = self.input_level();
@@ -233,10 +262,7 @@ impl Fused for FunctionalBootstrap<'_> {
         begun.fetch_add(self.functions.len() as u64, Ordering::Relaxed);
 
         // Step 1: values in revolutions, at the scale of the circle.
-        let low = e.follow(x[0], &meta.route)?;
-        let mut circle = shifted(e, &low, -meta.centre, input.both)?;
-        circle = e.mul_integer(&circle, meta.factor)?;
-        circle = circle.reinterpret_scale(1.0 / (meta.factor as f64 * meta.period))?;
+        let circle = meta.turned.apply(e, x[0])?;
 
         // Steps 2 to 4: S2C, mod raise, C2S; the parts of the slots.
         let raising = bootstrapper.raising();
@@ -285,7 +311,6 @@ pub(crate) fn functions<A: Vectors>(
     a.fused(&FunctionalBootstrap { bootstrapper: attached(a)?, input, functions }, &[x])
 }
 
-/// The functional bootstrapper of an evaluator or a simulator.
 pub(crate) fn attached<A: Vectors>(a: &A) -> Result<&FunctionalBootstrapper> {
     let bootstrapper = a.attached::<Arc<FunctionalBootstrapper>>();
     let missing = || error::missing_key("functional bootstrapping key", false);
@@ -293,8 +318,7 @@ pub(crate) fn attached<A: Vectors>(a: &A) -> Result<&FunctionalBootstrapper> {
 }
 
 impl FunctionalBootstrap<'_> {
-    /// Steps 5 to 7 for part `part` of `parts`: the series of all functions, each at half the scale
-    /// of its result.
+    /// Steps 5 to 7 for one part: all series, each at half the scale of its result.
     fn series(
         &self,
         e: &Evaluator,
@@ -304,18 +328,18 @@ impl FunctionalBootstrap<'_> {
         parts: usize,
     ) -> Result<Vec<mlwe::Ciphertext>> {
         // Step 5: the exponential.
-        let circle = self.bootstrapper.exponential().apply(e, x, &meta.exponential)?;
+        let circle = self.bootstrapper.exponential.apply(e, x, &meta.exponential)?;
         tell(e, BootstrapStage::Exponential, part + 1, parts)?;
         // Step 6: the powers that the series need, each once.
         let level = meta.exponential.level;
         let mut powers = Powers::from([(1, (circle, meta.exponential.scale))]);
         for (function, _) in self.functions {
-            extend_powers(e, level, &mut powers, function.plan())?;
+            extend_powers(e, level, &mut powers, &function.plan)?;
         }
         // Step 7: the series.
         let (before, total) = (part * self.functions.len(), parts * self.functions.len());
         let series = |(i, &(function, scale)): (usize, &(&PeriodicFunction, f64))| {
-            let sum = sum_of_powers(e, level, &powers, function.plan(), 0.5 * scale)?;
+            let sum = sum_of_powers(e, level, &powers, &function.plan, 0.5 * scale)?;
             tell(e, BootstrapStage::Functions, before + i + 1, total)?;
             Ok(sum)
         };
@@ -323,8 +347,7 @@ impl FunctionalBootstrap<'_> {
     }
 }
 
-/// Step 8: `p + conj(p)`, or `(p + i q) + conj(p - i q)`: twice the real part of `p`, plus `i`
-/// times twice that of `q`.
+/// Step 8: `(p + i q) + conj(p - i q)`, twice the real parts of `p` and of `i q`.
 fn real_parts(
     e: &Evaluator,
     p: mlwe::Ciphertext,
@@ -343,31 +366,30 @@ fn real_parts(
 }
 
 impl FunctionalBootstrapper {
-    /// Counts several functions of one vector, with values in both parts of the slots or in the
-    /// real parts alone.
+    /// Counts several functions of one vector.
     pub(crate) fn count(&self, functions: &[&PeriodicFunction], both: bool, count: &mut Count<'_>) {
         // Step 1: from S2C to C2S.
         self.raising().count(count);
-        let (top, exponential) = (self.raising().output_level(), self.exponential());
+        let (top, exponential) = (self.raising().output_level(), &self.exponential);
         let level = self.series_level();
         for _ in 0..if both { 2 } else { 1 } {
             // Step 2: the exponential, for each part: a polynomial, squarings, normalisation.
-            exponential.plan().count(top, count);
-            let mut here = top - exponential.plan().depth();
+            exponential.plan.count(top, count);
+            let mut here = top - exponential.plan.depth();
             for _ in 0..exponential.squarings() {
                 count.product(here, 1.0);
                 here -= 1;
             }
-            if exponential.is_normalised() {
+            if exponential.normalised {
                 count.switch(here);
                 (0..2).for_each(|_| count.product(here, 1.0));
                 count.product(here - 1, 1.0);
             }
             // Step 3: powers of the exponential, each once, and the power series of every function.
-            let powers = functions.iter().flat_map(|f| f.plan().powers());
+            let powers = functions.iter().flat_map(|f| &f.plan.powers);
             let powers: BTreeMap<usize, &Power> = powers.map(|p| (p.index(), p)).collect();
             powers.values().for_each(|power| power.count(Basis::Monomial, level, count));
-            functions.iter().for_each(|f| f.plan().root().count(level, count));
+            functions.iter().for_each(|f| f.plan.root.count(level, count));
         }
         // Step 4: the real parts, one conjugation for each function.
         functions.iter().for_each(|f| count.switch(level - f.levels()));
@@ -396,23 +418,4 @@ pub(crate) fn shifted<A: CkksOps>(
     // -i (i z - c) = z + i c.
     let rotated = a.add_scalar(&a.mul_i(&real)?, -c)?;
     a.neg(&a.mul_i(&rotated)?)
-}
-
-/// `x + c`, also in the imaginary parts where they hold values.
-pub(super) fn shifted_meta(
-    rules: MetadataRules<'_>,
-    x: &Metadata,
-    c: f64,
-    both: bool,
-) -> Result<Metadata> {
-    let (real, _) = rules.add_scalar(x, c)?;
-    match both && c != 0.0 {
-        true => Ok(rules.add_scalar(&real, c)?.0),
-        false => Ok(real),
-    }
-}
-
-/// The standard deviation of the real part of a slot for a variance of the coefficients.
-fn slot_deviation(params: &Params, variance: f64, scale: f64) -> f64 {
-    (params.lattice().spec().degree as f64 / 2.0 * variance).sqrt() / scale
 }

@@ -1,16 +1,14 @@
 //! The exponential `E = exp(2 pi i x)` of real slots `x`: it removes the integers that the mod
 //! raise adds. Metadata ([`Exponential::meta`]) beside computation ([`Exponential::apply`]).
 
-use crate::polynomial::paterson_stockmeyer::add_constant;
-use crate::polynomial::paterson_stockmeyer::evaluate_plan;
 use std::f64::consts::{PI, TAU};
 
+use bellerophon_ckks::{Ciphertext, Complex64, Evaluator, Metadata, Params, Result, noise::Noise};
 use bellerophon_mlwe as mlwe;
 
 use crate::error;
+use crate::polynomial::paterson_stockmeyer::{add_constant, evaluate_plan};
 use crate::polynomial::{Plan, Steps, drift, power_depth};
-use bellerophon_ckks::noise::Noise;
-use bellerophon_ckks::{Ciphertext, Complex64, Evaluator, Metadata, Params, Result};
 
 /// Interpolation points: coefficients beyond them are below `1e-17`.
 const POINTS: usize = 512;
@@ -40,11 +38,15 @@ const SAMPLES: usize = 129;
 /// than a squaring.
 #[derive(Clone, Debug)]
 pub struct Exponential {
-    bound: f64,
+    pub(crate) bound: f64,
     doublings: usize,
-    normalised: bool,
-    plan: Plan,
-    error: f64,
+    /// Whether step 3 is part of the plan.
+    pub(crate) normalised: bool,
+    /// The plan of step 1.
+    pub(crate) plan: Plan,
+    /// Bound on the error of `E` from the series, without noise. A normalisation leaves the part
+    /// along the circle.
+    pub(crate) error: f64,
 }
 
 /// Variances of the error of `E` in one slot, relative to `|E| = 1`, without that of the argument.
@@ -70,12 +72,7 @@ pub(crate) struct ExponentialMeta {
 }
 
 impl Exponential {
-    /// A Chebyshev series of a degree and `doublings` squarings, where the last squaring is
-    /// normalised if wanted.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Parameters`] for bounds that are not in `1/2..=4096`, no squaring to normalise,
-    /// more than 16 squarings, or a degree below 1 or above 255.
+    /// A Chebyshev series and `doublings` squarings, the last one normalised if wanted.
     pub(crate) fn new(
         bound: f64,
         degree: usize,
@@ -125,36 +122,18 @@ impl Exponential {
         Ok(Self { bound, doublings, normalised, plan, error })
     }
 
-    /// Largest `|x|`.
-    pub(crate) fn bound(&self) -> f64 {
-        self.bound
-    }
-
-    /// Bound on the error of `E` from the series, without noise. A normalisation leaves the part
-    /// along the circle.
-    pub(crate) fn error(&self) -> f64 {
-        self.error
-    }
-
-    /// Bound on the part of [`error`](Self::error) across the circle: its square if `E` is
-    /// normalised.
+    /// Bound on the part of the error across the circle.
     pub(crate) fn radial_error(&self) -> f64 {
         if self.normalised { self.error.powi(2) } else { self.error }
     }
 
-    /// Levels of the exponential.
     pub(crate) fn depth(&self) -> usize {
         self.plan.depth() + self.doublings + usize::from(self.normalised)
     }
 
     /// Key switches: relinearizations, and a conjugation for the normalisation.
     pub(crate) fn key_switches(&self) -> usize {
-        self.plan.relinearizations() + self.doublings + if self.normalised { 3 } else { 0 }
-    }
-
-    /// The plan of step 1.
-    pub(crate) fn plan(&self) -> &Plan {
-        &self.plan
+        self.plan.relinearizations + self.doublings + if self.normalised { 3 } else { 0 }
     }
 
     /// Squarings of step 2.
@@ -162,14 +141,9 @@ impl Exponential {
         self.doublings - usize::from(self.normalised)
     }
 
-    /// Whether step 3 is part of the plan.
-    pub(crate) fn is_normalised(&self) -> bool {
-        self.normalised
-    }
-
     /// Ciphertexts in memory at once.
     pub(crate) fn width(&self) -> usize {
-        self.plan.powers().len() + 4
+        self.plan.powers.len() + 4
     }
 
     /// The metadata of [`apply`](Self::apply) of an argument, for `E` at a scale.
@@ -258,7 +232,7 @@ impl Exponential {
         weight: usize,
     ) -> CircleNoise {
         let rounding = slot_rounding(params);
-        let steps = Steps::new(params, &self.plan, (part.level, part.meta.scale), meta.scales[0]);
+        let steps = Steps::new(params, &self.plan, part.level, part.meta.scale, meta.scales[0]);
         let spread = 2.0 * (weight as f64 + 1.0) / 12.0 + 1.0 / 6.0;
         // Step 1, averaged over x.
         let (mut total, mut weights) = (0.0, 0.0);
@@ -289,8 +263,7 @@ impl Exponential {
     }
 }
 
-/// The variance of the real part of a slot from the rounding of a ciphertext, in units of the
-/// phase.
+/// The variance of a part of a slot from one rounding, in units of the phase.
 pub(crate) fn slot_rounding(params: &Params) -> f64 {
     params.lattice().spec().degree as f64 / 2.0 * mlwe::noise::rounding(params.lattice())
 }
@@ -302,10 +275,11 @@ pub(crate) fn series_depth(degree: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use bellerophon_ckks::{
         Bounds, CiphertextMeta, Interval, LevelGroup, ModulusChain, ParamsSpec, Security,
     };
+
+    use super::*;
 
     /// A series, squared several times.
     #[test]
@@ -322,8 +296,8 @@ mod tests {
                 (0..doublings).for_each(|_| f = f * f);
                 worst = worst.max((f - Complex64::cis(TAU * x)).norm());
             }
-            assert!(worst <= e.error() + 1e-13, "degree {degree}: {worst} {}", e.error());
-            assert!(worst.log2() > e.error().log2() - 1.5, "degree {degree}: too wide");
+            assert!(worst <= e.error + 1e-13, "degree {degree}: {worst} {}", e.error);
+            assert!(worst.log2() > e.error.log2() - 1.5, "degree {degree}: too wide");
             assert!((worst.log2() - log2).abs() < 0.6, "degree {degree}: 2^{}", worst.log2());
         }
     }
@@ -360,10 +334,10 @@ mod tests {
             let meta = e.meta(&params, &part, scale).unwrap();
             let noise = e.noise(&params, &part, &meta, 32);
             // The roundings of step 1, through the squarings and the normalisation.
-            let steps = Steps::new(&params, e.plan(), (part.level, scale), meta.scales[0]);
+            let steps = Steps::new(&params, &e.plan, part.level, scale, meta.scales[0]);
             let squarings = meta.scales.len() as i32 - 1 + i32::from(normalised);
             let enlarged = slot_rounding(&params) * 4f64.powi(squarings);
-            let at = |i: i32| e.plan().derivatives_by(f64::from(i) / 5e4 - 1.0, &steps).1;
+            let at = |i: i32| e.plan.derivatives_by(f64::from(i) / 5e4 - 1.0, &steps).1;
             let largest = (0..=100_000).map(at).fold(0.0, f64::max);
             let (own, bound) = (enlarged * largest, noise.tangential.bound);
             assert!(own <= bound && bound <= 3.0 * own, "{degree}: {own:e} {bound:e}");

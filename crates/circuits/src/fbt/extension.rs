@@ -25,9 +25,9 @@ use std::{f64::consts::PI, f64::consts::TAU, fmt, sync::Arc};
 use num_complex::Complex64;
 
 use self::certify::{Refusal, certify, extremes, least};
-use self::domain::Domain;
+pub(super) use self::domain::Domain;
 use self::fit::{Half, fit, samples};
-use super::Series;
+use super::{Series, series::Gain};
 use crate::approx::{Accuracy, Function, without_values};
 use crate::error;
 use bellerophon_ckks::Result;
@@ -77,18 +77,15 @@ const GAIN_NODES: usize = 256;
 #[derive(Clone)]
 pub struct RealSeries {
     name: Arc<str>,
-    domain: Domain,
-    series: Series,
+    pub(super) domain: Domain,
+    /// Its range is that of the function over the domain.
+    pub(super) series: Series,
     error: ErrorBound,
-    angle: Gain,
-    radial: Gain,
-}
-
-/// A bound on the largest value, and the root mean square, over the domain.
-#[derive(Clone, Copy)]
-struct Gain {
-    most: f64,
-    mean: f64,
+    /// Of `dR/dt` over the domain, per revolution: the output error per error of the angle. About
+    /// `(hi - lo) / share` times the slope of the function.
+    pub(super) along: Gain,
+    /// Of `Re sum_j j a_j E^j` over the domain: the output error per relative error of `|E|`.
+    pub(super) across: Gain,
 }
 
 /// Name, domain and degree only: the coefficients may be secret.
@@ -125,7 +122,7 @@ impl RealSeries {
     ///
     /// Of the penalties on the coefficients those are compared that minimise, to a tenth, the error
     /// plus `2^-30` times the gain, which is the sum of [`amplification`](Self::amplification) and
-    /// [`gain_radial`](Self::gain_radial); among them the product of error and gain decides.
+    /// the gain across the circle; among them the product of error and gain decides.
     ///
     /// # Errors
     /// [`ErrorKind::Domain`] unless `lo < hi`, both within `1e100`. [`ErrorKind::Accuracy`]
@@ -156,9 +153,9 @@ impl RealSeries {
     /// that degree the largest penalty.
     ///
     /// Below degree 255 a series is skipped if its gain, the sum of
-    /// [`amplification`](Self::amplification) and [`gain_radial`](Self::gain_radial), enlarges a
-    /// noise of `2^-30` beyond the error and exceeds eight times the sum of `gain_angle / 2 pi` and
-    /// the spread of the function.
+    /// [`amplification`](Self::amplification) and the gain across the circle, enlarges a noise of
+    /// `2^-30` beyond the error and exceeds eight times the sum of the gain along the circle over
+    /// `2 pi` and the spread of the function.
     ///
     /// # Errors
     /// [`ErrorKind::Accuracy`] with the error that degree 255 reaches, where that is too
@@ -214,26 +211,6 @@ impl RealSeries {
         ))
     }
 
-    /// Lower end of the domain.
-    pub(crate) fn lo(&self) -> f64 {
-        self.domain.lo
-    }
-
-    /// Upper end of the domain.
-    pub(crate) fn hi(&self) -> f64 {
-        self.domain.hi
-    }
-
-    /// The share of the circle that the domain takes, about `t = 0`.
-    pub(crate) fn share(&self) -> f64 {
-        self.domain.share
-    }
-
-    /// The series. Its range is the one of the function over the domain.
-    pub(crate) fn series(&self) -> &Series {
-        &self.series
-    }
-
     /// The largest difference from the function over the domain.
     pub fn error(&self) -> ErrorBound {
         self.error
@@ -249,28 +226,6 @@ impl RealSeries {
         self.series.eval(self.angle(x))
     }
 
-    /// A bound on `|dR/dt|` over the domain, per revolution: the output error per error of the
-    /// angle. About `(hi - lo) / share` times the slope of the function.
-    pub(crate) fn gain_angle(&self) -> f64 {
-        self.angle.most
-    }
-
-    /// The root mean square of `dR/dt` over the domain.
-    pub(crate) fn mean_gain_angle(&self) -> f64 {
-        self.angle.mean
-    }
-
-    /// A bound on `|Re sum_j j a_j E^j|` over the domain: the output error per relative error of
-    /// `|E|`.
-    pub fn gain_radial(&self) -> f64 {
-        self.radial.most
-    }
-
-    /// The root mean square of `Re sum_j j a_j E^j` over the domain.
-    pub(crate) fn mean_gain_radial(&self) -> f64 {
-        self.radial.mean
-    }
-
     /// The factor on independent noise of the powers of `E`: the output has `amplification` times
     /// the standard deviation of a real part, `sqrt(sum_{j > 0} |a_j|^2)`.
     pub fn amplification(&self) -> f64 {
@@ -279,13 +234,13 @@ impl RealSeries {
 }
 
 fn amplification(series: &Series) -> f64 {
-    series.coefficients().iter().skip(1).map(|a| a.norm_sqr()).sum::<f64>().sqrt()
+    series.coefficients.iter().skip(1).map(|a| a.norm_sqr()).sum::<f64>().sqrt()
 }
 
 /// Whether the gain of a series is natural for its slope, or harmless beside an error.
 fn gain_fits(domain: &Domain, series: &Series, error: f64) -> bool {
     let (angle, radial) = gains(domain, series);
-    let range = series.range();
+    let range = series.range;
     let natural = angle.most / TAU + (range.hi() - range.lo());
     let gain = amplification(series) + radial.most;
     NOISE * gain <= error || gain <= NATURAL * natural
@@ -403,9 +358,9 @@ impl<'a> Problem<'a> {
                 ),
             })?;
         let (least, most) = certificate.range;
-        let series = Series::new(series.coefficients().to_vec(), least, most)?;
-        let (angle, radial) = gains(&domain, &series);
+        let series = Series::new(series.coefficients.to_vec(), least, most)?;
+        let (along, across) = gains(&domain, &series);
         let error = certificate.error;
-        Ok(RealSeries { name: f.name().into(), domain, series, error, angle, radial })
+        Ok(RealSeries { name: f.name().into(), domain, series, error, along, across })
     }
 }

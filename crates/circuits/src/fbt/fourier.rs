@@ -1,8 +1,7 @@
 //! The discrete Fourier transform of any length.
 
-use num_complex::Complex64;
-
 use bellerophon_ckks::embedding::{bit_reverse, unit_root};
+use num_complex::Complex64;
 
 /// Replaces `x` by `X_k = sum_j x_j exp(2 pi i j k / n)`, `n` the number of values, in
 /// `O(n log n)` operations.
@@ -63,9 +62,10 @@ fn radix2(values: &mut [Complex64]) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha20Rng;
+
+    use super::*;
 
     fn random(n: usize) -> Vec<Complex64> {
         let mut rng = ChaCha20Rng::seed_from_u64(n as u64);

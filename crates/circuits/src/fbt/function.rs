@@ -4,7 +4,9 @@ use std::f64::consts::TAU;
 use std::fmt;
 
 use super::exponential::{CircleNoise, slot_rounding};
+use super::extension::Domain;
 use super::roundings::{Effect, Effects};
+use super::series::Gain;
 use super::{RealSeries, Series, Table};
 use crate::error;
 use crate::polynomial::{Plan, Steps};
@@ -21,28 +23,46 @@ const SAMPLES: usize = 64;
 #[derive(Clone)]
 pub struct PeriodicFunction {
     series: Series,
-    plan: Plan,
+    pub(crate) plan: Plan,
     period: f64,
-    centre: f64,
+    /// The value at the angle zero.
+    pub(crate) centre: f64,
     input: Input,
     effects: Effects,
 }
 
-/// The arguments of the function.
 #[derive(Clone, Debug)]
 enum Input {
     /// Integers: small errors of the input are removed.
     Integers(Table),
-    /// Reals of a domain.
     Reals {
         domain: Interval,
         /// Bound on the error of the series over the domain.
         error: f64,
-        /// Root mean square of the derivative by the value in revolutions, and a bound on it.
-        slope: [f64; 2],
-        /// The same of the derivative by the relative error of `|E|`.
-        radial: [f64; 2],
+        /// The derivative by the value in revolutions.
+        slope: Gain,
+        /// The derivative by the relative error of `|E|`.
+        radial: Gain,
     },
+}
+
+/// What a series starts from: `E`, and the errors that enter the series.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Argument {
+    /// Variances of the error of `E`.
+    pub circle: CircleNoise,
+    /// Variances of the error of the argument, in revolutions squared.
+    pub angle: Noise,
+    /// Bounds on the error of the exponential, along the circle and across it.
+    pub off: [f64; 2],
+    /// The level of `E`.
+    pub level: usize,
+    /// The scale of `E`.
+    pub scale: f64,
+    /// Number of values.
+    pub values: usize,
+    /// `log2` of the failure probability of all values together.
+    pub log2_failure: f64,
 }
 
 /// Leaves out the coefficients, which may be secret.
@@ -59,11 +79,11 @@ impl fmt::Debug for PeriodicFunction {
 impl PeriodicFunction {
     /// A table over the integers modulo its size.
     pub(crate) fn table(table: Table) -> Self {
-        let series = table.series().clone();
-        let plan = Plan::monomial(series.coefficients());
+        let series = table.series.clone();
+        let plan = Plan::monomial(&series.coefficients);
         Self {
             plan,
-            period: table.size() as f64,
+            period: table.size as f64,
             centre: 0.0,
             input: Input::Integers(table),
             series,
@@ -73,15 +93,15 @@ impl PeriodicFunction {
 
     /// A function of the reals of a domain, which is centred at the angle zero.
     pub(crate) fn real(real: &RealSeries) -> Self {
-        let (lo, hi) = (real.lo(), real.hi());
-        let series = real.series().clone();
-        let plan = Plan::monomial(series.coefficients());
-        let (period, centre) = ((hi - lo) / real.share(), 0.5 * (lo + hi));
+        let Domain { lo, hi, share } = real.domain;
+        let series = real.series.clone();
+        let plan = Plan::monomial(&series.coefficients);
+        let (period, centre) = ((hi - lo) / share, 0.5 * (lo + hi));
         let input = Input::Reals {
             domain: Interval::between(lo, hi),
             error: real.error().value(),
-            slope: [real.mean_gain_angle(), real.gain_angle()],
-            radial: [real.mean_gain_radial(), real.gain_radial()],
+            slope: real.along,
+            radial: real.across,
         };
         Self { series, plan, period, centre, input, effects: Effects::default() }
     }
@@ -91,19 +111,9 @@ impl PeriodicFunction {
         &self.series
     }
 
-    /// The plan of its evaluation.
-    pub(crate) fn plan(&self) -> &Plan {
-        &self.plan
-    }
-
     /// The period.
     pub fn period(&self) -> f64 {
         self.period
-    }
-
-    /// The value at the angle zero.
-    pub(crate) fn centre(&self) -> f64 {
-        self.centre
     }
 
     /// Levels of the series.
@@ -111,12 +121,6 @@ impl PeriodicFunction {
         self.plan.depth()
     }
 
-    /// Relinearizations of the series on its own.
-    pub(crate) fn relinearizations(&self) -> usize {
-        self.plan.relinearizations()
-    }
-
-    /// The table, for functions of integers.
     pub(crate) fn as_table(&self) -> Option<&Table> {
         match &self.input {
             Input::Integers(table) => Some(table),
@@ -124,11 +128,10 @@ impl PeriodicFunction {
         }
     }
 
-    /// Bounds over the whole circle: on the derivative by the value in revolutions, and on the
-    /// modulus of the derivative of the series by `E`.
+    /// Bounds over the circle on the derivatives by the value in revolutions and by `E`.
     pub(super) fn largest_slopes(&self) -> [f64; 2] {
         let gain: f64 =
-            self.series.coefficients().iter().enumerate().map(|(j, a)| j as f64 * a.norm()).sum();
+            self.series.coefficients.iter().enumerate().map(|(j, a)| j as f64 * a.norm()).sum();
         [TAU * gain, gain]
     }
 
@@ -142,7 +145,7 @@ impl PeriodicFunction {
 
     /// The range of the results without noise.
     pub(crate) fn range(&self) -> Interval {
-        self.series.range().widened(self.approximation_error())
+        self.series.range.widened(self.approximation_error())
     }
 
     /// The value at `v`, in the clear.
@@ -150,23 +153,23 @@ impl PeriodicFunction {
         self.series.eval((v - self.centre) / self.period)
     }
 
-    /// Refuses values outside the domain, and errors beyond the tolerance of a table or beyond the
-    /// gap between the ends of a domain. `deviation` is the standard deviation of the noise of a
-    /// value, `off` a bound on the error of the exponential, both in units of the value.
-    pub(crate) fn check_input(
-        &self,
-        range: &Interval,
-        (deviation, off): (f64, f64),
-        (slots, log2_failure): (usize, f64),
-    ) -> Result<()> {
-        let worst = sure_factor(slots, log2_failure) * deviation + off;
+    /// Refuses values outside the domain, and errors beyond the tolerance or the gap.
+    pub(super) fn check_input(&self, range: &Interval, argument: &Argument) -> Result<()> {
+        let Argument { circle, angle, off, values, log2_failure, .. } = *argument;
+        // Integers are exact by their error against the exact program; reals may leave their domain
+        // by what no stated range includes.
+        let exact = self.as_table().map_or(0.0, |_| angle.bound);
+        let tangential = circle.tangential.bound / TAU.powi(2);
+        let deviation = (exact.max(angle.excess) + tangential).sqrt() * self.period;
+        let off = off[0] / TAU * self.period;
+        let worst = sure_factor(values, log2_failure) * deviation + off;
         // Written so that NaN is refused.
         let within = |most: f64| worst <= most;
         match &self.input {
             Input::Integers(table) => {
                 if !within(table.tolerance()) {
                     return Err(error::table_noise(
-                        table.size(),
+                        table.size,
                         worst,
                         table.tolerance(),
                         log2_failure,
@@ -192,11 +195,10 @@ impl PeriodicFunction {
         }
     }
 
-    /// The range of results, padding included. Outside the domain of a real function, where padding
-    /// may be, the series has any value.
+    /// The range of results; outside the domain of a real function, the series has any value.
     pub(crate) fn range_with_padding(&self, padding: Option<&Interval>) -> Interval {
         let outside = padding.is_some_and(|padding| match &self.input {
-            Input::Integers(table) => table.order() != 1,
+            Input::Integers(table) => table.order != 1,
             Input::Reals { domain, .. } => !domain.contains(padding),
         });
         match outside {
@@ -208,27 +210,19 @@ impl PeriodicFunction {
         }
     }
 
-    /// Variances of the error of a result in one slot. `angle` has those of the argument in
-    /// revolutions squared, `circle` that of `E`, and `off` bounds the error of the exponential
-    /// along the circle and across it.
+    /// Variances of the error of a result in one slot.
     ///
     /// An error across the circle is multiplied by [`Series::radial`]. An error along it is
     /// multiplied by [`Series::derivative`] for reals; a table reduces it to [`Table::error`]. Each
     /// rounding of the series, which is computed at half the scale of its real part, is multiplied
     /// by its derivative.
-    pub(crate) fn noise(
-        &self,
-        params: &Params,
-        (circle, angle, off): (CircleNoise, Noise, [f64; 2]),
-        (level, scale): (usize, f64),
-        result_scale: f64,
-        (slots, log2_failure): (usize, f64),
-    ) -> Noise {
+    pub(super) fn noise(&self, params: &Params, argument: &Argument, result_scale: f64) -> Noise {
+        let Argument { circle, angle, off, level, scale, values, log2_failure } = *argument;
         // Step 1: the roundings of the series, averaged over the values, and at their largest.
-        let steps = Steps::new(params, &self.plan, (level, scale), 0.5 * result_scale);
+        let steps = Steps::new(params, &self.plan, level, scale, 0.5 * result_scale);
         let (mean, largest) = match &self.input {
             Input::Integers(table) => {
-                let Effect { mean, largest } = self.effects.of(&self.plan, &steps, table.size());
+                let Effect { mean, largest } = self.effects.of(&self.plan, &steps, table.size);
                 (mean, largest)
             }
             Input::Reals { domain, .. } => {
@@ -243,28 +237,27 @@ impl PeriodicFunction {
         // Step 2: the error along the circle, through the function.
         let rounding = slot_rounding(params);
         let along = angle + circle.tangential * (TAU * TAU).recip();
-        let worst = sure_factor(slots, log2_failure);
+        let worst = sure_factor(values, log2_failure);
         let (across, input) = match &self.input {
             Input::Integers(table) => {
-                let cells = |variance: f64| variance.sqrt() * table.size() as f64;
+                let cells = |variance: f64| variance.sqrt() * table.size as f64;
                 // The mean of e^4 of a normal error is three times its squared variance.
                 let typical = 3.0 * table.error(cells(along.total)).powi(2);
                 let reach = worst * cells(along.bound.max(along.excess));
                 let reach = reach + off[0] / TAU * self.period;
                 let most = (table.error(reach) / worst).powi(2);
-                let radial = [table.mean_radial_gain(), table.radial_gain()];
-                (radial, Noise::varying(typical, most))
+                (table.radial, Noise::varying(typical, most))
             }
             Input::Reals { error, slope, radial, .. } => {
-                let shift = (slope[1] * off[0] / TAU / worst).powi(2);
-                let most = along * slope[1].powi(2) + (error * error + shift);
-                (*radial, most.with_mean(slope[0].powi(2) * along.total))
+                let shift = (slope.most * off[0] / TAU / worst).powi(2);
+                let most = along * slope.most.powi(2) + (error * error + shift);
+                (*radial, most.with_mean(slope.mean.powi(2) * along.total))
             }
         };
 
         // Step 3: the error across the circle, and the sum.
-        let [typical, most] = across.map(|gain| circle.radial * (gain * gain));
-        let shift = (across[1] * off[1] / worst).powi(2);
+        let [typical, most] = [across.mean, across.most].map(|gain| circle.radial * (gain * gain));
+        let shift = (across.most * off[1] / worst).powi(2);
         let most = input + most + (shift + rounding * largest);
         most.with_mean(input.total + typical.total + rounding * mean)
     }
@@ -292,7 +285,7 @@ mod tests {
             let series = RealSeries::of_degree(&sigmoid, -8.0, 8.0, 0.75, degree).unwrap();
             PeriodicFunction::real(&series)
         };
-        let (from, scale) = ((12, params.scale()), params.scale());
+        let (level, scale) = (12, params.scale());
         let silent = CircleNoise { tangential: Noise::NONE, radial: Noise::NONE };
         for (f, most) in [
             (table(16), 1.1),
@@ -302,12 +295,20 @@ mod tests {
             (real(15), 2.0),
             (real(63), 2.0),
         ] {
-            let input = (silent, Noise::NONE, [0.0, 0.0]);
-            let noise = f.noise(&params, input, from, scale, (256, -40.0));
+            let argument = Argument {
+                circle: silent,
+                angle: Noise::NONE,
+                off: [0.0, 0.0],
+                level,
+                scale,
+                values: 256,
+                log2_failure: -40.0,
+            };
+            let noise = f.noise(&params, &argument, scale);
             let rounding = slot_rounding(&params);
-            let steps = Steps::new(&params, &f.plan, from, 0.5 * scale);
+            let steps = Steps::new(&params, &f.plan, level, scale, 0.5 * scale);
             let points: Vec<f64> = match &f.input {
-                Input::Integers(table) => (0..table.size()).map(|k| k as f64 / f.period).collect(),
+                Input::Integers(table) => (0..table.size).map(|k| k as f64 / f.period).collect(),
                 Input::Reals { domain, .. } => {
                     let width = domain.hi() - domain.lo();
                     let at = |i: i32| width / f.period * (f64::from(i) / 1e5 - 0.5);

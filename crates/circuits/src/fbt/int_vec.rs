@@ -1,17 +1,16 @@
 //! Encrypted vectors of integers modulo `p`: encoding, encryption, decryption.
 
+#[cfg(doc)]
+use bellerophon_ckks::ErrorKind;
+use bellerophon_ckks::{
+    Ciphertext, Complex64, Interval, Metadata, Params, Result, SecretKey, SeededCiphertext,
+    encode::round_ties_even, noise::sure_factor,
+};
+
 use super::paired::{slot_range, slots_of};
 use super::{PairedVec, SeededPairedVec};
 use crate::error;
-#[cfg(doc)]
-use bellerophon_ckks::ErrorKind;
-use bellerophon_ckks::encode::round_ties_even;
-use bellerophon_ckks::noise::sure_factor;
-use bellerophon_ckks::{
-    Ciphertext, Complex64, Interval, Metadata, Params, Result, SecretKey, SeededCiphertext,
-};
 
-/// Largest modulus.
 const MAX_MODULUS: usize = 1 << 16;
 
 /// An encrypted vector of up to `N` integers modulo `p`.
@@ -49,7 +48,6 @@ impl<C> IntVec<C> {
         self.modulus
     }
 
-    /// Number of integers.
     pub(crate) fn len(&self) -> usize {
         self.values.len()
     }
@@ -122,8 +120,7 @@ pub(super) fn reals(integers: &[usize], modulus: usize) -> Result<(Vec<f64>, Int
 
 pub(super) fn check_modulus(modulus: usize) -> Result<()> {
     if !(2..=MAX_MODULUS).contains(&modulus) {
-        let reason = format!("modulus {modulus}: need 2 to {MAX_MODULUS}");
-        return Err(error::shape(reason));
+        return Err(error::shape(format!("modulus {modulus}: need 2 to {MAX_MODULUS}")));
     }
     Ok(())
 }
@@ -142,8 +139,7 @@ pub(super) fn check_reduced<C>(x: &IntVec<C>) -> Result<()> {
     Ok(())
 }
 
-/// A bound on the standard deviation of one integer of a vector, for errors of any correlation:
-/// exactness depends on the worst integer, not on the average.
+/// A bound on the standard deviation of the worst integer, for errors of any correlation.
 fn deviation(metadata: &Metadata, both: bool) -> f64 {
     let noise = metadata.meta.noise;
     let variance = noise.bound.max(noise.excess);
@@ -167,10 +163,6 @@ impl IntVec {
     /// Any other vector need not hold integers: one of another encoding, one that an operation has
     /// computed, or one that was read from bytes. It counts as one
     /// [from reals](Self::is_of_reals).
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] for a modulus that is not in `2..=65536`, and as for
-    /// [`PairedVec::new`].
     pub fn new(inner: Ciphertext, modulus: usize, len: usize) -> Result<Self> {
         let of_reals = inner.integers() != Some(modulus);
         let values = PairedVec::new(inner, reduced(modulus)?, len)?;
@@ -216,9 +208,6 @@ fn residue(v: f64, modulus: usize) -> usize {
 
 impl SeededIntVec {
     /// As [`IntVec::new`], of an encryption with a seed for its mask.
-    ///
-    /// # Errors
-    /// As for [`IntVec::new`].
     pub fn seeded(inner: SeededCiphertext, modulus: usize, len: usize) -> Result<Self> {
         let of_reals = inner.integers.0 != Some(modulus);
         let values = SeededPairedVec::seeded(inner, reduced(modulus)?, len)?;
@@ -231,9 +220,6 @@ impl SeededIntVec {
     }
 
     /// The plain form.
-    ///
-    /// # Errors
-    /// Those of [`SeededCiphertext::expand`].
     pub fn expand(&self, params: &Params) -> Result<IntVec> {
         let Self { modulus, of_reals, .. } = *self;
         Ok(IntVec { values: self.values.expand(params)?, modulus, of_reals })

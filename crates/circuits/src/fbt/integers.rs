@@ -6,7 +6,7 @@ use super::{IntVec, PairedVec, PeriodicFunction, Table};
 use crate::error;
 #[cfg(doc)]
 use bellerophon_ckks::ErrorKind;
-use bellerophon_ckks::{CkksOps, Interval, Result};
+use bellerophon_ckks::{CkksOps, Interval, Result, vectors::Vectors};
 
 /// A table from the integers modulo `p` to those modulo `q`, or to reals, prepared once for many
 /// vectors.
@@ -28,11 +28,7 @@ impl IntTable {
         Self::of_order(from, to, 1, f)
     }
 
-    /// As [`new`](Self::new) with an output error proportional to `e^(order + 1)`, for long chains
-    /// of large tables: order 3 doubles the degree, one level more.
-    ///
-    /// # Errors
-    /// As for [`new`](Self::new), and orders above 3.
+    /// As [`new`](Self::new) with an output error proportional to `e^(order + 1)`.
     pub(crate) fn of_order(
         from: usize,
         to: usize,
@@ -54,9 +50,6 @@ impl IntTable {
     }
 
     /// Real entries `f(k)` for `k` in `0 .. from`.
-    ///
-    /// # Errors
-    /// As for [`new`](Self::new), and [`ErrorKind::NotFinite`].
     pub fn real(from: usize, f: impl Fn(usize) -> f64) -> Result<Self> {
         check_modulus(from)?;
         let entries: Vec<f64> = (0..from).map(f).collect();
@@ -68,6 +61,9 @@ impl IntTable {
         &self.function
     }
 }
+
+/// The vectors of integers of an evaluator or a simulator.
+pub type IntVecOf<A> = IntVec<<A as Vectors>::Ciphertext>;
 
 /// Arithmetic and tables on [`IntVec`]s, from
 /// [`CircuitOps::integers`](crate::CircuitOps::integers): on ciphertexts, or on the simulator.
@@ -81,11 +77,7 @@ impl<A: CkksOps> Integers<'_, A> {
     /// [`ErrorKind::Shape`] for different moduli, [`ErrorKind::Length`], and those of
     /// [`CkksOps::add`]: [`ErrorKind::Range`] once the integers before their reduction
     /// might wrap around the modulus of the ciphertext, which an identity table prevents.
-    pub fn add(
-        &self,
-        x: &IntVec<A::Ciphertext>,
-        y: &IntVec<A::Ciphertext>,
-    ) -> Result<IntVec<A::Ciphertext>> {
+    pub fn add(&self, x: &IntVecOf<A>, y: &IntVecOf<A>) -> Result<IntVecOf<A>> {
         self.0.composed("add", || {
             self.check_pair(x, y)?;
             let sum = self.0.add(x.values.inner(), y.values.inner())?;
@@ -96,14 +88,7 @@ impl<A: CkksOps> Integers<'_, A> {
     }
 
     /// `x - y`. Takes no level.
-    ///
-    /// # Errors
-    /// As for [`add`](Self::add).
-    pub fn sub(
-        &self,
-        x: &IntVec<A::Ciphertext>,
-        y: &IntVec<A::Ciphertext>,
-    ) -> Result<IntVec<A::Ciphertext>> {
+    pub fn sub(&self, x: &IntVecOf<A>, y: &IntVecOf<A>) -> Result<IntVecOf<A>> {
         self.0.composed("sub", || {
             self.check_pair(x, y)?;
             let difference = self.0.sub(x.values.inner(), y.values.inner())?;
@@ -114,18 +99,12 @@ impl<A: CkksOps> Integers<'_, A> {
     }
 
     /// `-x`. Takes no level.
-    ///
-    /// # Errors
-    /// As for [`add`](Self::add).
-    pub fn neg(&self, x: &IntVec<A::Ciphertext>) -> Result<IntVec<A::Ciphertext>> {
+    pub fn neg(&self, x: &IntVecOf<A>) -> Result<IntVecOf<A>> {
         Ok(x.with(self.0.neg(x.values.inner())?, x.values.range().neg()))
     }
 
     /// `x + k` for one integer. Takes no level.
-    ///
-    /// # Errors
-    /// As for [`add`](Self::add).
-    pub fn add_constant(&self, x: &IntVec<A::Ciphertext>, k: i64) -> Result<IntVec<A::Ciphertext>> {
+    pub fn add_constant(&self, x: &IntVecOf<A>, k: i64) -> Result<IntVecOf<A>> {
         let k = (k.rem_euclid(x.modulus as i64)) as f64;
         self.0.composed("add_constant", || {
             let sum = shifted(self.0, x.values.inner(), k, x.values.is_both())?;
@@ -135,10 +114,7 @@ impl<A: CkksOps> Integers<'_, A> {
 
     /// `k x` for one integer, by its residue nearest to zero. Takes no level; noise grows by its
     /// magnitude.
-    ///
-    /// # Errors
-    /// As for [`add`](Self::add).
-    pub fn mul_constant(&self, x: &IntVec<A::Ciphertext>, k: i64) -> Result<IntVec<A::Ciphertext>> {
+    pub fn mul_constant(&self, x: &IntVecOf<A>, k: i64) -> Result<IntVecOf<A>> {
         let p = x.modulus as i64;
         let residue = k.rem_euclid(p);
         // The residue nearest to zero: the smallest growth of noise and range.
@@ -151,27 +127,13 @@ impl<A: CkksOps> Integers<'_, A> {
 
     /// `f(x)` modulo the same `p`, bootstrapped: exact except with the failure probability of the
     /// parameters.
-    ///
-    /// # Errors
-    /// Those of [`IntTable::new`] and [`tables`](Self::tables).
-    pub fn table(
-        &self,
-        x: &IntVec<A::Ciphertext>,
-        f: impl Fn(usize) -> usize,
-    ) -> Result<IntVec<A::Ciphertext>> {
+    pub fn table(&self, x: &IntVecOf<A>, f: impl Fn(usize) -> usize) -> Result<IntVecOf<A>> {
         self.0.composed("table", || self.apply(x, &IntTable::new(x.modulus, x.modulus, f)?))
     }
 
     /// One table that was made before, from the modulus of `x` to any other. The result is
     /// bootstrapped.
-    ///
-    /// # Errors
-    /// As for [`tables`](Self::tables).
-    pub fn apply(
-        &self,
-        x: &IntVec<A::Ciphertext>,
-        table: &IntTable,
-    ) -> Result<IntVec<A::Ciphertext>> {
+    pub fn apply(&self, x: &IntVecOf<A>, table: &IntTable) -> Result<IntVecOf<A>> {
         let mut results = self.0.composed("apply", || self.tables(x, &[table]))?;
         Ok(results.pop().expect("one table"))
     }
@@ -184,11 +146,7 @@ impl<A: CkksOps> Integers<'_, A> {
     /// without tables, [`ErrorKind::Noise`], [`ErrorKind::OutOfLevels`] for tables of more
     /// entries than the parameters have levels for, and those of
     /// [`CircuitOps::functional_bootstrap`](crate::CircuitOps::functional_bootstrap).
-    pub fn tables(
-        &self,
-        x: &IntVec<A::Ciphertext>,
-        tables: &[&IntTable],
-    ) -> Result<Vec<IntVec<A::Ciphertext>>> {
+    pub fn tables(&self, x: &IntVecOf<A>, tables: &[&IntTable]) -> Result<Vec<IntVecOf<A>>> {
         self.0.composed("tables", || {
             let moduli = tables.iter().map(|table| {
                 let reason = "the entries of a table are reals: apply it by `real_tables`";
@@ -210,12 +168,9 @@ impl<A: CkksOps> Integers<'_, A> {
     }
 
     /// Tables of reals of the same integers, at the default scale.
-    ///
-    /// # Errors
-    /// As for [`tables`](Self::tables).
     pub fn real_tables(
         &self,
-        x: &IntVec<A::Ciphertext>,
+        x: &IntVecOf<A>,
         tables: &[&IntTable],
     ) -> Result<Vec<PairedVec<A::Ciphertext>>> {
         self.0.composed("real_tables", || {
@@ -227,16 +182,13 @@ impl<A: CkksOps> Integers<'_, A> {
     /// A function of two vectors, entry by entry: `f(a, b)` by one table of `P` entries, for the
     /// product `P` of their moduli. `x` must be reduced (its [`values`](IntVec::values) within
     /// `0 .. p`).
-    ///
-    /// # Errors
-    /// As for [`tables`](Self::tables) and [`beside`](Self::beside).
     pub fn table_of_two(
         &self,
-        x: &IntVec<A::Ciphertext>,
-        y: &IntVec<A::Ciphertext>,
+        x: &IntVecOf<A>,
+        y: &IntVecOf<A>,
         to: usize,
         f: impl Fn(usize, usize) -> usize,
-    ) -> Result<IntVec<A::Ciphertext>> {
+    ) -> Result<IntVecOf<A>> {
         // k = a + p b runs over all pairs: one table of p q entries.
         self.0.composed("table_of_two", || {
             let both = self.beside(x, y)?;
@@ -252,11 +204,7 @@ impl<A: CkksOps> Integers<'_, A> {
     /// [`ErrorKind::Shape`] for a product of the moduli above 65536 or an `x` that is not reduced
     /// (an identity table reduces it), and those of [`CkksOps::match_scale`] where the product is
     /// not a power of two.
-    pub fn beside(
-        &self,
-        x: &IntVec<A::Ciphertext>,
-        y: &IntVec<A::Ciphertext>,
-    ) -> Result<IntVec<A::Ciphertext>> {
+    pub fn beside(&self, x: &IntVecOf<A>, y: &IntVecOf<A>) -> Result<IntVecOf<A>> {
         self.0.composed("beside", || {
             x.values.check_shape(&y.values)?;
             let (p, modulus) = (x.modulus, x.modulus.saturating_mul(y.modulus));
@@ -271,18 +219,13 @@ impl<A: CkksOps> Integers<'_, A> {
     }
 
     /// The same integers modulo a divisor of their modulus, at no cost; a table then reads them so.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] unless `modulus` divides the present one and is at least 2.
-    pub fn modulo(
-        &self,
-        x: &IntVec<A::Ciphertext>,
-        modulus: usize,
-    ) -> Result<IntVec<A::Ciphertext>> {
+    pub fn modulo(&self, x: &IntVecOf<A>, modulus: usize) -> Result<IntVecOf<A>> {
         check_modulus(modulus)?;
         if !x.modulus.is_multiple_of(modulus) {
-            let reason = format!("modulus {modulus}: need a divisor of {}", x.modulus);
-            return Err(error::shape(reason));
+            return Err(error::shape(format!(
+                "modulus {modulus}: need a divisor of {}",
+                x.modulus
+            )));
         }
         // Only the reading changes: the ciphertext holds integers before their reduction.
         Ok(IntVec { modulus, ..x.clone() })
@@ -291,14 +234,7 @@ impl<A: CkksOps> Integers<'_, A> {
     /// The digits of reduced integers to a base that divides their modulus, the lowest one first,
     /// each modulo the base except the last one. Takes one identity table for each digit but the
     /// last.
-    ///
-    /// # Errors
-    /// As for [`modulo`](Self::modulo), [`beside`](Self::beside) and [`tables`](Self::tables).
-    pub fn digits(
-        &self,
-        x: &IntVec<A::Ciphertext>,
-        base: usize,
-    ) -> Result<Vec<IntVec<A::Ciphertext>>> {
+    pub fn digits(&self, x: &IntVecOf<A>, base: usize) -> Result<Vec<IntVecOf<A>>> {
         self.0.composed("digits", || {
             check_modulus(base)?;
             check_reduced(x)?;
@@ -322,10 +258,7 @@ impl<A: CkksOps> Integers<'_, A> {
 
     /// The integers before their reduction as reals: one vector of up to `N / 2` values, or two if
     /// both parts of the slots hold values. Takes no level.
-    ///
-    /// # Errors
-    /// As for [`CkksOps::conjugate`].
-    pub fn to_reals(&self, x: &IntVec<A::Ciphertext>) -> Result<Vec<A::Ciphertext>> {
+    pub fn to_reals(&self, x: &IntVecOf<A>) -> Result<Vec<A::Ciphertext>> {
         let z = x.values.inner();
         let range = *x.values.range();
         if !x.values.is_both() {
@@ -352,10 +285,7 @@ impl<A: CkksOps> Integers<'_, A> {
     ///
     /// A table reads them if the bound on their noise admits it, and its results are exact. Until
     /// then they are neither decrypted nor published ([`IntVec`]).
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] for complex values and moduli that are not in `2..=65536`.
-    pub fn from_reals(&self, x: &A::Ciphertext, modulus: usize) -> Result<IntVec<A::Ciphertext>> {
+    pub fn from_reals(&self, x: &A::Ciphertext, modulus: usize) -> Result<IntVecOf<A>> {
         check_modulus(modulus)?;
         let meta = self.0.metadata(x).meta;
         let range = meta.bounds.values;
@@ -370,14 +300,13 @@ impl<A: CkksOps> Integers<'_, A> {
 
     /// `log2` of a bound on the probability that some integer of a vector decrypts to another one,
     /// from its predicted noise: at most 0.
-    pub fn log2_failure(&self, x: &IntVec<A::Ciphertext>) -> f64 {
+    pub fn log2_failure(&self, x: &IntVecOf<A>) -> f64 {
         log2_failure(&self.0.metadata(x.values.inner()), &x.values)
     }
 
-    /// Tables of integers, each at the scale of its result.
     fn evaluate(
         &self,
-        x: &IntVec<A::Ciphertext>,
+        x: &IntVecOf<A>,
         tables: &[&IntTable],
         scales: &[f64],
     ) -> Result<Vec<PairedVec<A::Ciphertext>>> {
@@ -397,7 +326,7 @@ impl<A: CkksOps> Integers<'_, A> {
         Ok(results.into_iter().zip(tables).map(whole).collect())
     }
 
-    fn check_pair(&self, x: &IntVec<A::Ciphertext>, y: &IntVec<A::Ciphertext>) -> Result<()> {
+    fn check_pair(&self, x: &IntVecOf<A>, y: &IntVecOf<A>) -> Result<()> {
         x.values.check_shape(&y.values)?;
         if x.modulus != y.modulus {
             let reason =

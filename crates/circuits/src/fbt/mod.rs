@@ -52,7 +52,7 @@ pub use exponential::Exponential;
 pub use extension::{ErrorBound, RealSeries, detect_breaks};
 pub use function::PeriodicFunction;
 pub use int_vec::{IntVec, SeededIntVec};
-pub use integers::{IntTable, Integers};
+pub use integers::{IntTable, IntVecOf, Integers};
 pub use paired::{PairedVec, SeededPairedVec};
 pub use publish::{IntegerResultStatement, IntegersStatement, PublishExt};
 pub use series::Series;

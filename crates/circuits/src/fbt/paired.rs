@@ -1,15 +1,14 @@
 //! Vectors of up to `N` reals: two in each slot if there are more values than slots.
 
-use crate::error;
 #[cfg(doc)]
 use bellerophon_ckks::ErrorKind;
-use bellerophon_ckks::encode::check_range;
 use bellerophon_ckks::{
     Ciphertext, CiphertextMeta, CkksOps, Complex64, Interval, Params, Result, SecretKey,
-    SeededCiphertext, decrypt_values,
+    SeededCiphertext, decrypt_values, encode::check_range,
 };
 
 use super::{FbtInput, PeriodicFunction};
+use crate::error;
 
 /// A vector of up to `N` reals in the `N / 2` slots of one ciphertext: values `0 .. N / 2` in the
 /// real parts and any others in the imaginary parts.
@@ -28,8 +27,7 @@ pub struct PairedVec<C = Ciphertext> {
 pub type SeededPairedVec = PairedVec<SeededCiphertext>;
 
 impl<C> PairedVec<C> {
-    /// Joins a ciphertext of `N / 2 = slots` slots, or of as many slots as values, with the number
-    /// and the declared range of its values.
+    /// Values of a range in `slots` slots, or in as many as there are values.
     pub(crate) fn from_parts(inner: C, range: Interval, len: usize, slots: usize) -> Self {
         Self { inner, range, len, slots }
     }
@@ -71,8 +69,7 @@ impl<C> PairedVec<C> {
         let bound = meta.bounds.values.bound() * (1.0 + 1e-9);
         let fits = slot_range(&range, values.is_both())?.bound() <= bound;
         if !fits {
-            let reason = "slots of a smaller range than that of the values".into();
-            return Err(error::shape(reason));
+            return Err(error::shape("slots of a smaller range than that of the values".into()));
         }
         Ok(values)
     }
@@ -103,20 +100,15 @@ impl<C> PairedVec<C> {
         self.len > self.slots
     }
 
-    /// The input of a functional bootstrap.
     pub(crate) fn input(&self) -> FbtInput {
         FbtInput { range: self.range, both: self.is_both() }
     }
 
     /// A vector of reals, without values in its imaginary parts.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] for complex values.
     pub fn of_reals<A: CkksOps<Ciphertext = C>>(a: &A, x: C) -> Result<Self> {
         let meta = a.metadata(&x).meta;
         if !meta.bounds.slots().is_real() {
-            let reason = "complex values: need reals".into();
-            return Err(error::shape(reason));
+            return Err(error::shape("complex values: need reals".into()));
         }
         let slots = a.params().max_slots();
         Ok(Self { inner: x, range: meta.bounds.values, len: meta.len, slots })
@@ -127,7 +119,6 @@ impl<C> PairedVec<C> {
         Self { inner, range, ..*self }
     }
 
-    /// The same shape.
     pub(crate) fn check_shape(&self, other: &Self) -> Result<()> {
         if self.len != other.len {
             return Err(error::length_mismatch(self.len, other.len));
@@ -136,7 +127,6 @@ impl<C> PairedVec<C> {
     }
 }
 
-/// Functions of the values, each at the default scale; see [`CircuitOps::functions_of`].
 pub(crate) fn functions_of<A: CkksOps>(
     a: &A,
     x: &PairedVec<A::Ciphertext>,
@@ -188,9 +178,6 @@ impl PairedVec {
     }
 
     /// The values.
-    ///
-    /// # Errors
-    /// Those of [`decrypt_values`].
     pub fn decrypt(&self, params: &Params, secret: &SecretKey) -> Result<Vec<f64>> {
         if !self.is_both() {
             return decrypt_values(params, &self.inner, secret);
@@ -203,18 +190,12 @@ impl PairedVec {
 
 impl SeededPairedVec {
     /// As [`PairedVec::new`], of an encryption with a seed for its mask.
-    ///
-    /// # Errors
-    /// As for [`PairedVec::new`].
     pub fn seeded(inner: SeededCiphertext, range: Interval, len: usize) -> Result<Self> {
         let (meta, slots) = (inner.meta, inner.inner.b().degree() / 2);
         Self::declared(inner, &meta, range, len, slots)
     }
 
     /// The plain form.
-    ///
-    /// # Errors
-    /// Those of [`SeededCiphertext::expand`].
     pub fn expand(&self, params: &Params) -> Result<PairedVec> {
         let Self { ref inner, range, len, slots } = *self;
         Ok(PairedVec::from_parts(inner.expand(params)?, range, len, slots))

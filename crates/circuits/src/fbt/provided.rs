@@ -1,21 +1,21 @@
 //! Integers that others encrypt under the public key of an owner.
 
 #[cfg(doc)]
-use bellerophon_ckks::ErrorKind;
-use bellerophon_mlwe::{self as mlwe, PublicKey};
-use rand::CryptoRng;
-
-use super::int_vec::reduced;
-use super::paired::slot_range;
-use super::publish::{IntegersStatement, scale_factor};
-use super::{IntVec, PairedVec};
-use crate::error;
-use crate::wire::kind;
-#[cfg(doc)]
 use bellerophon_ckks::Encoder;
+#[cfg(doc)]
+use bellerophon_ckks::ErrorKind;
 use bellerophon_ckks::{
     ByProvider, Ciphertext, Params, Payload, Plaintext, Provided, Result, encrypt_public,
 };
+use bellerophon_mlwe::{self as mlwe, PublicKey};
+use rand::CryptoRng;
+
+use super::IntVec;
+use super::int_vec::reduced;
+use super::paired::slot_range;
+use super::publish::{IntegersStatement, scale_factor};
+use crate::error;
+use crate::wire::kind;
 
 /// Integers under a public key. A provider cannot misstate their noise. A provider who encrypts
 /// other values than integers of `0 .. p` spoils the results that use them.
@@ -47,8 +47,7 @@ impl Payload<ByProvider> for IntVec {
         let (rules, scale) = (params.rules(), statement.scale(params));
         let encoded = rules.encoding(len_in_slots, in_slots, slots, scale, level)?;
         let meta = rules.encrypted_public(&encoded).meta;
-        let inner = Ciphertext::fresh(params, lattice, meta)?;
-        Self::of_values(PairedVec::new(inner, range, len)?, modulus, false)
+        statement.of(Ciphertext::fresh(params, lattice, meta)?)
     }
 
     fn ciphertext(&self) -> &Ciphertext {

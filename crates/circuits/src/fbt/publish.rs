@@ -8,29 +8,27 @@
 //! standard deviation at which all integers decrypt exactly but for that probability. So two
 //! vectors of one shape say the same, whatever tables a server applied.
 
-use bellerophon_ckks::CkksOps;
-#[cfg(doc)]
-use bellerophon_ckks::ErrorKind;
-use bellerophon_ring::error::operation;
+use std::borrow::Borrow;
 use std::ops::RangeInclusive;
 
-use bellerophon_mlwe as mlwe;
-use serde::{Deserialize, Serialize};
-
-use super::bootstrapper::fitting_factor;
-use super::int_vec::reduced;
-use super::paired::slot_range;
-use super::spec::LOG_ENLARGEMENT;
-use super::{IntVec, PairedVec};
-use crate::error;
-use crate::wire::kind;
+#[cfg(doc)]
+use bellerophon_ckks::ErrorKind;
 use bellerophon_ckks::noise::{Noise, slot_std, sure_factor};
 use bellerophon_ckks::publish::{NOISE, lowest_level, widened, with_bounds};
 use bellerophon_ckks::simulator::SimCiphertext;
 use bellerophon_ckks::{
-    Bounds, ByServer, Ciphertext, CiphertextMeta, Declaration, Evaluator, Interval, Metadata,
-    Params, Payload, Published, Result, ResultStatement, VectorStatement,
+    Bounds, ByServer, Ciphertext, CiphertextMeta, CkksOps, Declaration, Evaluator, Interval,
+    Metadata, Params, Payload, Published, Result, ResultStatement, VectorStatement,
 };
+use bellerophon_mlwe as mlwe;
+use bellerophon_ring::error::operation;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    IntVec, PairedVec, bootstrapper::fitting_factor, int_vec::reduced, paired::slot_range,
+    spec::LOG_ENLARGEMENT,
+};
+use crate::{error, wire::kind};
 
 /// `log2` of failure probabilities that integers are published for.
 const LOG2_FAILURE: RangeInclusive<f64> = -256.0..=-1.0;
@@ -57,6 +55,13 @@ impl IntegersStatement {
     pub(super) fn scale(&self, params: &Params) -> f64 {
         unit(params) / (f64::from(self.modulus) * f64::from(self.factor))
     }
+
+    /// The integers that a ciphertext holds.
+    pub(super) fn of(&self, inner: Ciphertext) -> Result<IntVec> {
+        let modulus = self.modulus as usize;
+        let values = PairedVec::new(inner, reduced(modulus)?, self.len as usize)?;
+        IntVec::of_values(values, modulus, false)
+    }
 }
 
 /// What a server states of integers: their metadata are the modulus, the number of integers, and
@@ -74,7 +79,6 @@ pub struct IntegerResultStatement {
 }
 
 impl IntegerResultStatement {
-    /// The declared metadata.
     fn meta(&self, params: &Params) -> Result<CiphertextMeta> {
         let Self { integers, log2_failure } = *self;
         let IntegersStatement { modulus, slots, len, factor } = integers;
@@ -111,9 +115,7 @@ impl Payload<ByServer> for IntVec {
         statement: &IntegerResultStatement,
     ) -> Result<Self> {
         let inner = Ciphertext::from_parts(params, lattice, statement.meta(params)?)?;
-        let IntegersStatement { modulus, len, .. } = statement.integers;
-        let modulus = modulus as usize;
-        Self::of_values(PairedVec::new(inner, reduced(modulus)?, len as usize)?, modulus, false)
+        statement.integers.of(inner)
     }
 
     fn ciphertext(&self) -> &Ciphertext {
@@ -164,7 +166,7 @@ impl From<&PairedVec<SimCiphertext>> for Declaration {
 }
 
 /// What leaves or enters a server of functional bootstraps, by its [`Evaluator`].
-pub trait PublishExt {
+pub trait PublishExt: Borrow<Evaluator> {
     /// Integers as they may leave the server, exact but for a probability of `2^log2_failure`: what
     /// is said of them is their modulus and their number. Takes no level.
     ///
@@ -179,28 +181,30 @@ pub trait PublishExt {
     /// which they decrypt exactly but for that probability, or at a scale that takes a functional
     /// bootstrap a level; it does not say by how much. [`ErrorKind::Shape`] for a `log2_failure`
     /// that is not in `-256..=-1`, and mismatches.
-    fn publish_integers(&self, x: &IntVec, log2_failure: f64) -> Result<Published<IntVec>>;
+    fn publish_integers(&self, x: &IntVec, log2_failure: f64) -> Result<Published<IntVec>> {
+        operation("publish_integers", || published_integers(self.borrow(), x, log2_failure))
+    }
 
     /// A paired vector as it may leave the server: what is said of it is what the program declares,
     /// a range of its values (`lo..=hi`) or a [`Declaration`] with the standard deviation of the
     /// error of a value. Level and scale are the declared ones, as for
     /// [`publish`](Evaluator::publish).
-    ///
-    /// # Errors
-    /// Those of [`publish`](Evaluator::publish); [`ErrorKind::Declaration`] for complex numbers,
-    /// too.
     fn publish_paired(
         &self,
         x: &PairedVec,
         declaration: impl Into<Declaration>,
-    ) -> Result<Published<PairedVec>>;
+    ) -> Result<Published<PairedVec>> {
+        operation("publish_paired", || declared_paired(self.borrow(), x, &declaration.into()))
+    }
 
     /// A paired vector of a client with the declared metadata, as [`admit`](Evaluator::admit).
-    ///
-    /// # Errors
-    /// As [`publish_paired`](Self::publish_paired), for an input that exceeds the declaration.
-    fn admit_paired(&self, x: &PairedVec, declaration: impl Into<Declaration>)
-    -> Result<PairedVec>;
+    fn admit_paired(
+        &self,
+        x: &PairedVec,
+        declaration: impl Into<Declaration>,
+    ) -> Result<PairedVec> {
+        operation("admit_paired", || admitted_paired(self.borrow(), x, &declaration.into()))
+    }
 
     /// Integers of a client with the declared metadata, as [`admit`](Evaluator::admit): modulus,
     /// range, noise, level and scale are those that the server expects, such as those of the
@@ -215,103 +219,82 @@ pub trait PublishExt {
         x: &IntVec,
         modulus: usize,
         declaration: impl Into<Declaration>,
-    ) -> Result<IntVec>;
-}
-
-impl PublishExt for Evaluator {
-    fn publish_integers(&self, x: &IntVec, log2_failure: f64) -> Result<Published<IntVec>> {
-        operation("publish_integers", || {
-            let (inner, modulus) = (x.values().inner(), x.modulus());
-            self.check(inner)?;
-            if !LOG2_FAILURE.contains(&log2_failure) {
-                let reason = format!("log2 of the failure probability outside {LOG2_FAILURE:?}");
-                return Err(error::shape(reason));
-            }
-            let refused = |what, needed| Err(error::unreduced(what, needed));
-
-            x.check_source()?;
-
-            // Step 1: the range, which the modulus declares, and the padding.
-            let range = reduced(modulus)?;
-            let both = slot_range(&range, x.values().is_both())?;
-            let slots = inner.metadata().meta.bounds.slots().bound();
-            let most =
-                slot_range(&Interval::real(0.0, LARGEST * modulus as f64)?, !both.is_real())?;
-            if !range.contains(x.values().range()) || slots > most.bound() {
-                return refused("the range", "0 to p - 1");
-            }
-
-            // Step 2: the noise of one integer.
-            let CiphertextMeta { noise, slots, scale, .. } = *inner.meta();
-            let found = slot_std(noise.bound.max(noise.excess), slots, scale, true);
-            let most = 0.5 / sure_factor(x.len(), log2_failure);
-            if found.is_nan() || found > most {
-                return refused("the noise", "one that the failure probability allows");
-            }
-
-            // Step 3: the scale, written as the integer that follows from the operations.
-            let Some(factor) = scale_factor(self.params(), modulus, scale) else {
-                return refused(
-                    "the scale",
-                    "one that a functional bootstrap takes without a level",
-                );
-            };
-
-            // Step 4: the level, the least that holds such integers: those above tell of the table.
-            let (modulus, slots, len) = (modulus as u32, slots as u32, x.len() as u32);
-            let integers = IntegersStatement { modulus, slots, len, factor };
-            let statement = IntegerResultStatement { integers, log2_failure };
-            let meta = statement.meta(self.params())?;
-            let bound = meta.bounds.slots().bound();
-            let level = lowest_level(self.params(), bound, meta.scale, meta.noise.excess);
-            let (lattice, _) = self.drop_to_level(inner, level)?.into_parts();
-            Published::of(self.params(), lattice, statement)
-        })
-    }
-
-    fn publish_paired(
-        &self,
-        x: &PairedVec,
-        declaration: impl Into<Declaration>,
-    ) -> Result<Published<PairedVec>> {
-        operation("publish_paired", || declared_paired(self, x, &declaration.into()))
-    }
-
-    fn admit_paired(
-        &self,
-        x: &PairedVec,
-        declaration: impl Into<Declaration>,
-    ) -> Result<PairedVec> {
-        operation("admit_paired", || admitted_paired(self, x, &declaration.into()))
-    }
-
-    fn admit_integers(
-        &self,
-        x: &IntVec,
-        modulus: usize,
-        declaration: impl Into<Declaration>,
     ) -> Result<IntVec> {
         operation("admit_integers", || {
-            let declaration = declaration.into();
-            x.check_source()?;
-            let refused = |what, needed| Err(error::declaration(what, needed));
-            if x.modulus() != modulus {
-                return refused("modulus", "that of the integers");
-            }
-            // What is exact is decided by the bound on the noise.
-            let CiphertextMeta { noise, slots, scale, .. } = *x.values().inner().meta();
-            let found = slot_std(noise.bound, slots, scale, true);
-            if found.is_nan() || found > declaration.largest_noise() {
-                return refused("noise", NOISE);
-            }
-            let values = admitted_paired(self, x.values(), &declaration)?;
-            IntVec::of_values(values, modulus, false)
+            admitted_integers(self.borrow(), x, modulus, &declaration.into())
         })
     }
 }
 
-/// A paired vector with the declared metadata. The declared noise bounds errors of any
-/// correlation if it covers the own [`bound`](bellerophon_ckks::noise::Noise::bound) of the input.
+impl PublishExt for Evaluator {}
+
+/// Integers as they may leave a server.
+fn published_integers(e: &Evaluator, x: &IntVec, log2_failure: f64) -> Result<Published<IntVec>> {
+    let (inner, modulus) = (x.values().inner(), x.modulus());
+    e.check(inner)?;
+    if !LOG2_FAILURE.contains(&log2_failure) {
+        let reason = format!("log2 of the failure probability outside {LOG2_FAILURE:?}");
+        return Err(error::shape(reason));
+    }
+    let refused = |what, needed| Err(error::unreduced(what, needed));
+
+    x.check_source()?;
+
+    // Step 1: the range, which the modulus declares, and the padding.
+    let range = reduced(modulus)?;
+    let both = slot_range(&range, x.values().is_both())?;
+    let slots = inner.metadata().meta.bounds.slots().bound();
+    let most = slot_range(&Interval::real(0.0, LARGEST * modulus as f64)?, !both.is_real())?;
+    if !range.contains(x.values().range()) || slots > most.bound() {
+        return refused("the range", "0 to p - 1");
+    }
+
+    // Step 2: the noise of one integer.
+    let CiphertextMeta { noise, slots, scale, .. } = *inner.meta();
+    let found = slot_std(noise.bound.max(noise.excess), slots, scale, true);
+    let most = 0.5 / sure_factor(x.len(), log2_failure);
+    if found.is_nan() || found > most {
+        return refused("the noise", "one that the failure probability allows");
+    }
+
+    // Step 3: the scale, written as the integer that follows from the operations.
+    let Some(factor) = scale_factor(e.params(), modulus, scale) else {
+        return refused("the scale", "one that a functional bootstrap takes without a level");
+    };
+
+    // Step 4: the level, the least that holds such integers: those above tell of the table.
+    let (modulus, slots, len) = (modulus as u32, slots as u32, x.len() as u32);
+    let integers = IntegersStatement { modulus, slots, len, factor };
+    let statement = IntegerResultStatement { integers, log2_failure };
+    let meta = statement.meta(e.params())?;
+    let bound = meta.bounds.slots().bound();
+    let level = lowest_level(e.params(), bound, meta.scale, meta.noise.excess);
+    let (lattice, _) = e.drop_to_level(inner, level)?.into_parts();
+    Published::of(e.params(), lattice, statement)
+}
+
+fn admitted_integers(
+    e: &Evaluator,
+    x: &IntVec,
+    modulus: usize,
+    declaration: &Declaration,
+) -> Result<IntVec> {
+    x.check_source()?;
+    let refused = |what, needed| Err(error::declaration(what, needed));
+    if x.modulus() != modulus {
+        return refused("modulus", "that of the integers");
+    }
+    // What is exact is decided by the bound on the noise.
+    let CiphertextMeta { noise, slots, scale, .. } = *x.values().inner().meta();
+    let found = slot_std(noise.bound, slots, scale, true);
+    if found.is_nan() || found > declaration.largest_noise() {
+        return refused("noise", NOISE);
+    }
+    let values = admitted_paired(e, x.values(), declaration)?;
+    IntVec::of_values(values, modulus, false)
+}
+
+/// A paired vector with the declared metadata; the declared noise is its bound if it covers that.
 fn admitted_paired(e: &Evaluator, x: &PairedVec, declaration: &Declaration) -> Result<PairedVec> {
     let admitted = declared_paired(e, x, declaration)?.into_inner();
     let deviation = |x: &PairedVec, of: fn(&Noise) -> f64| {
@@ -353,8 +336,7 @@ fn declared_paired(
     Published::of(e.params(), lattice, ResultStatement { vector, log2_noise })
 }
 
-/// The scale per revolution of which the scales of published integers are integer parts, whatever
-/// the entries that the parameters are for.
+/// The scale per revolution that published scales divide, whatever the parameters are for.
 fn unit(params: &Params) -> f64 {
     params.scale() * f64::from(LOG_ENLARGEMENT).exp2()
 }

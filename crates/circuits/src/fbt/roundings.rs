@@ -45,18 +45,16 @@ impl Effects {
     }
 }
 
-/// The sum over all intermediate results of `|derivative by it|^2 / scale^2`
-/// ([`Plan::derivatives_by`]) at `E = exp(2 pi i k / count)` for `k < count`, for a plan in the
-/// monomial basis.
+/// The sums of [`Plan::derivatives_by`] at `exp(2 pi i k / count)`, in the monomial basis.
 fn at_entries(plan: &Plan, steps: &Steps, count: usize) -> Vec<f64> {
     // Nodes: modulus 1.
-    let nodes: f64 = steps.nodes().iter().map(|scale| scale.powi(-2)).sum();
+    let nodes: f64 = steps.nodes.iter().map(|scale| scale.powi(-2)).sum();
     let mut sums = vec![nodes; count];
     // The direct uses of the powers, then the recurrence of the powers, the last one first.
-    let last = plan.powers().last().map_or(1, |p| p.index());
+    let last = plan.powers.last().map_or(1, |p| p.index());
     let mut derivatives: Vec<Terms> = vec![vec![]; last + 1];
-    direct(plan.root(), 0, &mut derivatives);
-    for p in plan.powers().iter().rev() {
+    direct(&plan.root, 0, &mut derivatives);
+    for p in plan.powers.iter().rev() {
         let Some(scale) = steps.of_power(p.index()) else { continue };
         // At these points E^j depends on j modulo `count`.
         let mut folded = vec![Complex64::ZERO; count];

@@ -1,17 +1,15 @@
 //! Power series of `E = exp(2 pi i t)` whose real part is a function of `t`.
 
+use std::f64::consts::{PI, TAU};
+use std::fmt;
+
 #[cfg(doc)]
 use bellerophon_ckks::ErrorKind;
-use std::{
-    f64::consts::{PI, TAU},
-    fmt,
-};
-
+use bellerophon_ckks::{Interval, Result};
 use num_complex::Complex64;
 
 use super::fourier::transform;
 use crate::error;
-use bellerophon_ckks::{Interval, Result};
 
 /// Terms in a block of Horner's rule; each block starts from a power of `E` computed from its
 /// angle.
@@ -28,8 +26,20 @@ const BLOCK: usize = 64;
 /// `E`, by `radial`.
 #[derive(Clone, PartialEq)]
 pub struct Series {
-    coefficients: Vec<Complex64>,
-    range: Interval,
+    /// The coefficients `a_0 .. a_d`, the last one not zero unless `d = 0`.
+    pub(crate) coefficients: Vec<Complex64>,
+    /// The range of the entries of a table, or of a function over its domain. Elsewhere on the
+    /// circle the series may leave it.
+    pub(crate) range: Interval,
+}
+
+/// The largest and the mean size of a derivative.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Gain {
+    /// A bound on the largest magnitude.
+    pub most: f64,
+    /// The root mean square.
+    pub mean: f64,
 }
 
 /// Prints the degree only: the coefficients may be secret.
@@ -40,12 +50,7 @@ impl fmt::Debug for Series {
 }
 
 impl Series {
-    /// The series with `coefficients[j] = a_j`, for arguments with values in `[least, most]` up to
-    /// its error. Trailing zeros are removed.
-    ///
-    /// # Errors
-    /// [`ErrorKind::NotFinite`] for a coefficient that is not finite, [`ErrorKind::Domain`]
-    /// unless `least <= most`, both finite.
+    /// The series of `a_0, a_1, ..` with values in `[least, most]`, without trailing zeros.
     pub(crate) fn new(mut coefficients: Vec<Complex64>, least: f64, most: f64) -> Result<Self> {
         if let Some(index) = coefficients.iter().position(|a| !a.is_finite()) {
             let (what, count) = ("coefficient", coefficients.len());
@@ -61,20 +66,9 @@ impl Series {
         Ok(Self { coefficients, range })
     }
 
-    /// The coefficients `a_0 .. a_d`, the last one not zero unless `d = 0`.
-    pub(crate) fn coefficients(&self) -> &[Complex64] {
-        &self.coefficients
-    }
-
     /// The degree `d`.
     pub fn degree(&self) -> usize {
         self.coefficients.len() - 1
-    }
-
-    /// The range of the entries of a table, or of a function over its domain. Elsewhere on the
-    /// circle the series may leave it.
-    pub(crate) fn range(&self) -> Interval {
-        self.range
     }
 
     /// `R(t)`.
@@ -124,8 +118,7 @@ impl Series {
         self.weighted_nodes(count, |_| Complex64::ONE)
     }
 
-    /// `derivative` at `k / count` for `k < count`, by a fast Fourier
-    /// transform.
+    /// `derivative` at `k / count` for `k < count`.
     pub(crate) fn derivative_nodes(&self, count: usize) -> Vec<f64> {
         self.weighted_nodes(count, |j| Complex64::new(0.0, TAU * j))
     }
@@ -153,9 +146,8 @@ impl Series {
         folded.iter().map(|value| value.re + constant).collect()
     }
 
-    /// `sum_j w(j) a_j E^j` by Horner's rule in blocks. The leading power of each block comes from
-    /// the angle `j t mod 1`, computed without rounding of the product: errors do not grow with the
-    /// degree.
+    /// `sum_j w(j) a_j E^j` by Horner's rule in blocks, each from a power without rounding of its
+    /// angle: errors do not grow with the degree.
     fn weighted(&self, t: f64, weight: impl Fn(f64) -> f64) -> Complex64 {
         let power = |j: f64| {
             // j t modulo 1 without loss: the product in two parts by a fused multiply-add.
@@ -180,11 +172,12 @@ impl Series {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use bellerophon_ckks::ErrorKind;
     use bellerophon_ring::error::refusal;
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha20Rng;
+
+    use super::*;
 
     fn random(degree: usize) -> Series {
         let mut rng = ChaCha20Rng::seed_from_u64(degree as u64);
@@ -199,7 +192,7 @@ mod tests {
             let series = random(degree);
             for t in [0.0, 0.1, 0.5, -0.3, 7.75, 1e6 + 0.125] {
                 let at = |r: f64, t: f64| -> f64 {
-                    let terms = series.coefficients().iter().enumerate();
+                    let terms = series.coefficients.iter().enumerate();
                     terms
                         .map(|(j, a)| {
                             let angle = TAU * (j as f64 * (t - t.floor())).fract();

@@ -1,15 +1,15 @@
 //! Options of functional bootstrapping, and its modulus chains.
 
-#[cfg(doc)]
-use bellerophon_ckks::ErrorKind;
 use std::ops::RangeInclusive;
 
+#[cfg(doc)]
+use bellerophon_ckks::ErrorKind;
+use bellerophon_ckks::{LevelGroup, ModulusChain, ParamsSpec, Result};
 use bellerophon_mlwe::{SecretKind, Security};
+use serde::{Deserialize, Serialize};
 
 use super::exponential::{Exponential, series_depth};
-use crate::bootstrap::BootstrapSpec;
-use crate::error;
-use bellerophon_ckks::{LevelGroup, ModulusChain, ParamsSpec, Result};
+use crate::{bootstrap::BootstrapSpec, error};
 
 /// `log2` of the largest useful error of an exponential.
 const LOG2_ERROR: f64 = -20.0;
@@ -31,20 +31,24 @@ const WEIGHT: usize = 1024;
 /// that width: overflow cannot cause a failure. Noise can: it may move an integer beyond the
 /// tolerance of the table. That has at most the probability [`log2_failure`](Self::log2_failure)
 /// for a whole vector; otherwise the operation is refused ([`ErrorKind::Noise`]).
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FbtSpec {
     /// Most slots of the vectors, a power of two up to `2^16`; a vector of fewer slots is repeated.
+    #[serde(with = "crate::wire::word")]
     pub slots: usize,
     /// Nonzero coefficients of the sparse secret during the mod raise, at most 4096. The multiple
     /// of `q_0` that the mod raise adds is at most `weight / 2`, for all masks: it never leaves the
     /// interval of the exponential.
+    #[serde(with = "crate::wire::word")]
     pub weight: usize,
     /// `log2` of the probability that noise moves some value of a vector beyond the tolerance of a
     /// table, -256 to -1.
     pub log2_failure: f64,
     /// Degree of the Chebyshev series of the exponential, at most 255.
+    #[serde(with = "crate::wire::word")]
     pub degree: usize,
     /// Squarings after it.
+    #[serde(with = "crate::wire::word")]
     pub doublings: usize,
     /// Whether the last squaring brings `E` back to the circle: necessary for tables of many
     /// entries, useless for functions of reals.
@@ -52,19 +56,32 @@ pub struct FbtSpec {
     /// Bits of the lowest prime.
     pub q0_bits: u32,
     /// Bits of each level of S2C, at most 16 of them.
+    #[serde(
+        deserialize_with = "crate::wire::word::levels::<_, { FbtSpec::MOST_TRANSFORM_LEVELS }>"
+    )]
     pub s2c: Vec<u32>,
     /// Bits of each level of the series, in the order of their use: the depth of the deepest
     /// series.
+    #[serde(deserialize_with = "crate::wire::word::levels::<_, { FbtSpec::MOST_SERIES_LEVELS }>")]
     pub series: Vec<u32>,
     /// Bits of each level of the exponential, in the order of their use.
+    #[serde(
+        deserialize_with = "crate::wire::word::levels::<_, { FbtSpec::MOST_EXPONENTIAL_LEVELS }>"
+    )]
     pub exponential: Vec<u32>,
     /// Bits of each level of C2S, at most 16 of them. It has one matrix more: the mod raise applies
     /// the first one at no level.
+    #[serde(
+        deserialize_with = "crate::wire::word::levels::<_, { FbtSpec::MOST_TRANSFORM_LEVELS }>"
+    )]
     pub c2s: Vec<u32>,
     /// Baby steps of each matrix of C2S, at most 1024: one key for two of them at the highest
     /// levels if there are more than two.
+    #[serde(with = "crate::wire::word")]
     pub babies: usize,
-    /// Keep the diagonals without a period encoded: faster, with more memory.
+    /// Keep the diagonals without a period encoded: faster, with more memory. Not part of the
+    /// bytes: the reader chooses.
+    #[serde(skip)]
     pub encode_ahead: bool,
 }
 
@@ -86,8 +103,7 @@ impl FbtSpec {
     /// [`ErrorKind::Shape`] unless there are 2 to `2^16` entries.
     pub fn table(slots: usize, entries: usize) -> Result<Self> {
         if !(2..=1 << 16).contains(&entries) {
-            let reason = format!("tables of {entries} entries: need 2 to 65536");
-            return Err(error::shape(reason));
+            return Err(error::shape(format!("tables of {entries} entries: need 2 to 65536")));
         }
         // Step 1: the depth of the series, whose degree is one less than the entries.
         let depth = series_depth(entries - 1);
@@ -265,7 +281,7 @@ impl FbtSpec {
         let exponential = self.exponential()?;
         within(
             "log2 of the error of the exponential",
-            exponential.error().log2(),
+            exponential.error.log2(),
             -256.0..=LOG2_ERROR,
         )?;
         // The chain must have exactly the levels that the exponential takes.
@@ -283,8 +299,7 @@ impl FbtSpec {
     }
 }
 
-/// `count` levels of a size, the first two larger: the errors of the first squarings are enlarged
-/// most.
+/// `count` levels, the first two larger: the errors of the first squarings grow most.
 fn graded(count: usize, bits: u32, first: [u32; 2]) -> Vec<u32> {
     first.into_iter().chain(std::iter::repeat_n(bits, count - first.len())).collect()
 }
@@ -300,9 +315,6 @@ impl FbtSpec {
     /// Full-size parameters for functional bootstrapping: `N = 2^16`, 128 bits of security, a
     /// secret of weight 1024, `levels` levels for the user at the scale `2^log_scale`, and special
     /// primes of bits and number `special`.
-    ///
-    /// # Errors
-    /// For too few primes of a size.
     pub fn full_size(
         &self,
         log_scale: u32,

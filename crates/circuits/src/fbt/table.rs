@@ -30,11 +30,10 @@ use std::{f64::consts::TAU, fmt};
 
 use num_complex::Complex64;
 
-use super::{Series, fourier::transform};
+use super::{Series, fourier::transform, series::Gain};
 use crate::error;
 use bellerophon_ckks::Result;
 
-/// Largest number of entries.
 const MAX_ENTRIES: usize = 1 << 16;
 
 /// Largest magnitude of an entry: derivatives of larger ones could overflow.
@@ -59,15 +58,17 @@ const HALF_CELL: f64 = 0.5;
 /// exponential.
 #[derive(Clone)]
 pub struct Table {
-    size: usize,
-    order: usize,
-    series: Series,
+    /// The number `p` of entries.
+    pub(crate) size: usize,
+    /// The order up to which derivatives vanish in the nodes.
+    pub(crate) order: usize,
+    pub(crate) series: Series,
     /// Bounds on the error per `e^(order + 1)`, `e^(order + 2)` and `e^(order + 3)`.
     taylor: [f64; 3],
     /// Largest rounding error of an entry at its node.
     rounding: f64,
-    radial: f64,
-    mean_radial: f64,
+    /// `Re sum_j j a_j E^j` over the nodes: the output error per relative error of `|E|`.
+    pub(super) radial: Gain,
 }
 
 /// Prints size, order and degree only: the entries may be secret.
@@ -87,10 +88,6 @@ impl Table {
     ///
     /// Orders 1 to 3 remove noise: the output error is smaller than the input error, for entries of
     /// the spread of a cell. Order 0 is the interpolant of half the degree, without noise removal.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] unless there are 2 to `2^16` entries and the order is at most 3, and
-    /// for an entry beyond `1e100`; [`ErrorKind::NotFinite`] for an entry that is not finite.
     pub(crate) fn new(entries: &[f64], order: usize) -> Result<Self> {
         check(entries, order)?;
         let p = entries.len();
@@ -129,29 +126,16 @@ impl Table {
         let values = series.eval_nodes(p);
         let rounding = values.iter().zip(entries).map(|(r, y)| (r - y).abs()).fold(0.0, f64::max);
         let gains = series.radial_nodes(p);
-        let radial = gains.iter().map(|g| g.abs()).fold(0.0, f64::max);
-        let mean_radial = (gains.iter().map(|g| g * g).sum::<f64>() / p as f64).sqrt();
-        Ok(Self { size: p, order, series, taylor, rounding, radial, mean_radial })
-    }
-
-    /// The number `p` of entries.
-    pub(crate) fn size(&self) -> usize {
-        self.size
-    }
-
-    /// The order up to which derivatives vanish in the nodes.
-    pub(crate) fn order(&self) -> usize {
-        self.order
-    }
-
-    /// The series.
-    pub(crate) fn series(&self) -> &Series {
-        &self.series
+        let radial = Gain {
+            most: gains.iter().map(|g| g.abs()).fold(0.0, f64::max),
+            mean: (gains.iter().map(|g| g * g).sum::<f64>() / p as f64).sqrt(),
+        };
+        Ok(Self { size: p, order, series, taylor, rounding, radial })
     }
 
     /// Largest entry less least entry.
     pub(crate) fn spread(&self) -> f64 {
-        self.series.range().hi() - self.series.range().lo()
+        self.series.range.hi() - self.series.range.lo()
     }
 
     /// A bound on the output error for input errors of at most `e` cells along the circle:
@@ -194,17 +178,6 @@ impl Table {
         self.largest(|e| e * cell)
     }
 
-    /// The largest `|Re sum_j j a_j E^j|` over the nodes: the output error per relative error of
-    /// `|E|`.
-    pub(crate) fn radial_gain(&self) -> f64 {
-        self.radial
-    }
-
-    /// The root mean square of `Re sum_j j a_j E^j` over the nodes.
-    pub(crate) fn mean_radial_gain(&self) -> f64 {
-        self.mean_radial
-    }
-
     /// The largest `e` up to half a cell with an error of at most `allowed(e)`, a linear function.
     /// The error is convex: halving finds a point below the crossing, bisection the crossing.
     fn largest(&self, allowed: impl Fn(f64) -> f64) -> f64 {
@@ -223,16 +196,13 @@ impl Table {
     }
 }
 
-/// Refuses entries and orders outside their ranges.
 fn check(entries: &[f64], order: usize) -> Result<()> {
     let p = entries.len();
     if !(2..=MAX_ENTRIES).contains(&p) {
-        let reason = format!("{p} entries: need 2 to {MAX_ENTRIES}");
-        return Err(error::shape(reason));
+        return Err(error::shape(format!("{p} entries: need 2 to {MAX_ENTRIES}")));
     }
     if order > 3 {
-        let reason = format!("order {order}: need 0 (no cleaning), 1, 2 or 3");
-        return Err(error::shape(reason));
+        return Err(error::shape(format!("order {order}: need 0 (no cleaning), 1, 2 or 3")));
     }
     if let Some(index) = entries.iter().position(|y| !y.is_finite()) {
         return Err(error::non_finite("entry", index, p));
@@ -354,7 +324,7 @@ mod tests {
                     2.0 * share * (c(j) * Complex64::cis(TAU * j as f64 * t)).re
                 })
                 .sum();
-            assert!((table.series().eval(t) - c(0).re - sum).abs() < 1e-14);
+            assert!((table.series.eval(t) - c(0).re - sum).abs() < 1e-14);
         }
     }
 
@@ -364,7 +334,7 @@ mod tests {
             for (name, entries) in shapes(p) {
                 for order in 0..4 {
                     let table = Table::new(&entries, order).unwrap();
-                    let series = table.series();
+                    let series = &table.series;
                     let most = [p / 2, p - 1, 3 * p / 2, 2 * p - 1][order];
                     assert!(series.degree() <= most, "{p} {name} {order}: {}", series.degree());
                     for k in (0..p).step_by(p / 64 + 1) {
@@ -390,9 +360,9 @@ mod tests {
             let entries = random(p);
             let table = Table::new(&entries, order).unwrap();
             assert!(table.error(0.0) < 1e-10, "{p}: {}", table.error(0.0));
-            assert_eq!(table.series().degree(), (order + 1) * p / 2 - 1);
+            assert_eq!(table.series.degree(), (order + 1) * p / 2 - 1);
             for k in [0, 1, 4321, p / 2, p - 1] {
-                let found = table.series().eval(k as f64 / p as f64);
+                let found = table.series.eval(k as f64 / p as f64);
                 assert!((found - entries[k]).abs() < 1e-9, "{p}: {k}");
             }
         }
@@ -403,7 +373,7 @@ mod tests {
         let p = entries.len() as f64;
         let errors = (-8..=8).map(|i| e * f64::from(i) / 8.0).flat_map(|e| {
             let nodes = entries.iter().enumerate();
-            nodes.map(move |(k, y)| (table.series().eval((k as f64 + e) / p) - y).abs())
+            nodes.map(move |(k, y)| (table.series.eval((k as f64 + e) / p) - y).abs())
         });
         errors.fold(0.0, f64::max)
     }
@@ -437,7 +407,7 @@ mod tests {
             for _ in 0..300 {
                 let k = rng.random_range(0..4096);
                 let e: f64 = rng.random_range(-0.5..0.5);
-                let found = table.series().eval((k as f64 + e) / 4096.0) - entries[k];
+                let found = table.series.eval((k as f64 + e) / 4096.0) - entries[k];
                 assert!(found.abs() <= table.error(e));
             }
         }
@@ -448,10 +418,10 @@ mod tests {
         let of = |shape: usize, order| Table::new(&shapes(256)[shape].1, order).unwrap();
         // Spread 1 at p = 256: the gain across the circle, at most p / 4.
         let (random, alternating, spike) = (of(0, 1), of(1, 1), of(3, 1));
-        assert!((alternating.radial_gain() - 64.0).abs() < 1e-10);
-        assert!((alternating.mean_radial_gain() - 64.0).abs() < 1e-10);
-        assert!((45.0..64.0).contains(&random.radial_gain()), "{}", random.radial_gain());
-        assert!(random.mean_radial_gain() < 0.6 * random.radial_gain());
+        assert!((alternating.radial.most - 64.0).abs() < 1e-10);
+        assert!((alternating.radial.mean - 64.0).abs() < 1e-10);
+        assert!((45.0..64.0).contains(&random.radial.most), "{}", random.radial.most);
+        assert!(random.radial.mean < 0.6 * random.radial.most);
         // Error per squared cell: pi^2/4 for alternating entries, pi^2/3 for a single one.
         assert!((alternating.taylor[0] - PI * PI / 4.0).abs() < 1e-10);
         assert!((spike.taylor[0] - PI * PI / 3.0).abs() < 1e-3);
@@ -474,9 +444,9 @@ mod tests {
     #[test]
     fn two_entries_are_a_cosine() {
         let table = Table::new(&[3.0, -1.0], 1).unwrap();
-        assert_eq!(table.series().degree(), 1);
+        assert_eq!(table.series.degree(), 1);
         for t in [0.0f64, 0.1, 0.25, 0.6] {
-            assert!((table.series().eval(t) - 1.0 - 2.0 * (TAU * t).cos()).abs() < 1e-14);
+            assert!((table.series.eval(t) - 1.0 - 2.0 * (TAU * t).cos()).abs() < 1e-14);
         }
         assert_eq!(table.spread(), 4.0);
     }
@@ -485,8 +455,8 @@ mod tests {
     fn equal_entries_are_a_constant() {
         for order in 0..4 {
             let table = Table::new(&[2.5; 17], order).unwrap();
-            assert_eq!((table.series().degree(), table.series().eval(0.3)), (0, 2.5));
-            assert_eq!((table.error(0.5), table.radial_gain()), (0.0, 0.0));
+            assert_eq!((table.series.degree(), table.series.eval(0.3)), (0, 2.5));
+            assert_eq!((table.error(0.5), table.radial.most), (0.0, 0.0));
             assert_eq!((table.tolerance(), table.chain_tolerance()), (0.5, 0.5));
         }
     }

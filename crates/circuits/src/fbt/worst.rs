@@ -16,19 +16,17 @@
 //! Tables are refused: their results are integers, and rounding removes the noise
 //! ([`IntVec::decrypt`](super::IntVec::decrypt)).
 
+use bellerophon_ckks::{
+    Bounds, Interval, Metadata, Result, metadata::rules::MetadataRules, noise::times,
+    origins::Relation, simulator::one_key,
+};
+
 use super::exponential::Exponential;
 use super::{FbtInput, FunctionalBootstrapper, PeriodicFunction};
 use crate::bootstrap::worst::{BoundedRaising, silent};
 use crate::error;
-use crate::fbt::evaluate::shifted_meta;
 use crate::polynomial::eval::plan_noise;
-use crate::polynomial::worst::bounded_plan;
-use crate::polynomial::worst::step;
-use bellerophon_ckks::metadata::rules::MetadataRules;
-use bellerophon_ckks::noise::times;
-use bellerophon_ckks::origins::Relation;
-use bellerophon_ckks::simulator::one_key;
-use bellerophon_ckks::{Bounds, Interval, Metadata, Result};
+use crate::polynomial::worst::{bounded_plan, step};
 
 impl FunctionalBootstrapper {
     /// The worst case of [`meta`](Self::meta), with a key for every rotation.
@@ -47,20 +45,17 @@ impl FunctionalBootstrapper {
         let errors = rules.errors();
 
         // Steps 1 to 4 of the functional bootstrap: 1 and 2 of the module's list.
-        let low = rules.follow(x, &meta.route)?;
-        let centred = shifted_meta(rules, &low, -meta.centre, input.both)?;
-        let mut circle = rules.mul_integer(&centred, meta.factor)?;
-        circle.meta = circle.meta.reinterpret_scale(1.0 / (meta.factor as f64 * meta.period))?;
+        let circle = meta.turned.meta(rules, x)?;
         let BoundedRaising { lowered, before, part } = self.raising().bounded(rules, &circle)?;
 
         // 3: the exponential.
-        let e = self.exponential().bounded(rules, &part, &meta.exponential)?;
+        let e = self.exponential.bounded(rules, &part, &meta.exponential)?;
         let degree = rules.params().lattice().spec().degree as f64;
         let results = functions.iter().zip(meta.results).map(|(&(f, scale), result)| {
             // 4: the series, at half the scale.
             let mut noise = match f.levels() {
-                0 => plan_noise(rules, f.plan(), &e, 0.5 * scale, || unreachable!())?,
-                _ => bounded_plan(rules, f.plan(), &e, 0.5 * scale)?,
+                0 => plan_noise(rules, &f.plan, &e, 0.5 * scale, || unreachable!())?,
+                _ => bounded_plan(rules, &f.plan, &e, 0.5 * scale)?,
             };
             // 5: both parts, and the conjugation.
             let halves = if input.both { 2 } else { 1 };
@@ -77,7 +72,7 @@ impl FunctionalBootstrapper {
             let before = before * (per_slot / lowered.meta.scale).powi(2);
             noise = errors.sum(noise, before, Relation::Related);
             // 6: the approximation errors.
-            let off = gain * self.exponential().error() + f.approximation_error();
+            let off = gain * self.exponential.error + f.approximation_error();
             let parts = if input.both { 2f64.sqrt() } else { 1.0 };
             noise = errors.with(noise, errors.mismatch(degree as usize, parts * off * scale));
             let bounded = Metadata {
@@ -92,7 +87,6 @@ impl FunctionalBootstrapper {
 }
 
 impl Exponential {
-    /// The worst-case metadata of `E`.
     fn bounded(
         &self,
         rules: MetadataRules<'_>,
@@ -101,10 +95,10 @@ impl Exponential {
     ) -> Result<Metadata> {
         // Step 1 of the exponential: a polynomial.
         let degree = rules.params().lattice().spec().degree as f64;
-        let largest = 1.0 + self.error();
+        let largest = 1.0 + self.error;
         let mut f = *part;
-        f.meta.noise = bounded_plan(rules, self.plan(), part, meta.scales[0])?;
-        (f.level, f.meta.scale) = (f.level - self.plan().depth(), meta.scales[0]);
+        f.meta.noise = bounded_plan(rules, &self.plan, part, meta.scales[0])?;
+        (f.level, f.meta.scale) = (f.level - self.plan.depth(), meta.scales[0]);
         let squared = |f: &mut Metadata, scale: f64| -> Result<()> {
             let step = step(rules, f.level, true, 0.0, scale)?;
             f.meta.noise = f.meta.noise.map(|square| {

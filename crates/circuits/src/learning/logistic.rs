@@ -1,20 +1,16 @@
 //! Training by Nesterov's accelerated gradient, and inference.
 
+use bellerophon_ckks::eval::mask::whole;
+use bellerophon_ckks::eval::padding;
+use bellerophon_ckks::eval::statements::{mixed, separate, separate_unless, within};
+use bellerophon_ckks::noise::Noise;
+use bellerophon_ckks::origins::Relation;
+use bellerophon_ckks::{
+    CiphertextMeta, CkksOps, ComposedOps, Interval, KeyLevels, Metadata, Result, refresh,
+};
+
 use super::LeastSquaresSigmoid;
 use crate::error;
-#[cfg(doc)]
-use bellerophon_ckks::ErrorKind;
-use bellerophon_ckks::{
-    CiphertextMeta, CkksOps, ComposedOps, Interval, KeyLevels, Metadata, Result,
-    eval::{
-        mask::whole,
-        padding,
-        statements::{mixed, separate, separate_unless, within},
-    },
-    noise::Noise,
-    origins::Relation,
-    refresh,
-};
 
 /// What is trained, and how.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,10 +64,6 @@ pub struct LogisticRegression {
 
 impl LogisticRegression {
     /// Checks the specification.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] for no rows, features or iterations, a rate or a bound that is not
-    /// above zero, and a degree of the sigmoid other than 3, 5 and 7.
     pub fn new(spec: LogisticSpec) -> Result<Self> {
         let wrong = |reason: String| Err(error::shape(reason));
         let LogisticSpec { rows, features, iterations, rate, .. } = spec;
@@ -142,10 +134,6 @@ impl LogisticRegression {
     /// The training table, `z = y (1, x)`, in the order of the slots. There may be fewer rows than
     /// specified: zeros replace them and do not change the gradient, which is divided by the
     /// specified number.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] for no rows or more than specified, for another number of labels than
-    /// of rows, and for rows of another number of features.
     pub fn pack_training(&self, rows: &[Vec<f64>], labels: &[bool]) -> Result<Vec<f64>> {
         let (found, most) = (rows.len(), self.spec.rows);
         if found > most || labels.len() != found {
@@ -165,14 +153,10 @@ impl LogisticRegression {
 
     /// Rows for inference, `(1, x)`, in the order of the slots: at most as many as fit the block of
     /// the training rows.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] for too many rows, or rows of another number of features.
     pub fn pack(&self, rows: &[Vec<f64>]) -> Result<Vec<f64>> {
         if rows.is_empty() || rows.len() > self.block {
             let (found, most) = (rows.len(), self.block);
-            let reason = format!("{found} rows: need 1 to {most}");
-            return Err(error::shape(reason));
+            return Err(error::shape(format!("{found} rows: need 1 to {most}")));
         }
         if let Some(i) = rows.iter().position(|row| row.len() != self.spec.features) {
             let (found, needed) = (rows[i].len(), self.spec.features);
@@ -193,13 +177,9 @@ impl LogisticRegression {
     }
 
     /// The weights of a decrypted model: of the constant, then of the features.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] unless there is a value for every slot of the table.
     pub fn weights(&self, slots: &[f64]) -> Result<Vec<f64>> {
         if slots.len() != self.slots() {
-            let reason = format!("{} values: need {}", slots.len(), self.slots());
-            return Err(error::shape(reason));
+            return Err(error::shape(format!("{} values: need {}", slots.len(), self.slots())));
         }
         Ok((0..=self.spec.features).map(|f| slots[f * self.block]).collect())
     }
@@ -229,10 +209,6 @@ impl LogisticRegression {
     /// assert!(weights.iter().zip(&clear).all(|(a, b)| (a - b).abs() < 1e-4));
     /// # Ok::<(), bellerophon_ckks::Error>(())
     /// ```
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] for an operand of another shape, [`ErrorKind::OutOfLevels`],
-    /// [`ErrorKind::MissingKey`], [`ErrorKind::Range`].
     pub fn train<A: CkksOps>(
         &self,
         eval: &A,
@@ -249,7 +225,7 @@ impl LogisticRegression {
         mut progress: impl FnMut(usize),
     ) -> Result<A::Ciphertext> {
         let metadata = eval.metadata(table);
-        self.check_slots(&metadata)?;
+        error::check_slots(&metadata.meta, self.slots())?;
         refresh::check_levels(eval, self.levels(), metadata.level)?;
         let related = eval.origins(table).is_mixed();
         let table = &whole(eval, table)?;
@@ -283,24 +259,21 @@ impl LogisticRegression {
             // The first step has half the sum of the rows already, so the term z / 2 of every
             // gradient is a multiple of it.
             let half = self.rate(t) / self.rate(1);
-            let scale = eval.metadata(&step).meta.scale;
-            let next =
-                // At the scale of the step, so that both add without another level.
-                eval.linear_combination(&[(&ahead, 1.0), (&first, half)], 0.0, Some(scale))?;
-            let next = carried(eval, eval.add(&next, &step)?, &before);
+            // At the scale of the step, so that both add without another level.
+            let moved = |terms: &[(&A::Ciphertext, f64)], step: &A::Ciphertext| {
+                let scale = eval.metadata(step).meta.scale;
+                let start = eval.linear_combination(terms, 0.0, Some(scale))?;
+                self.bounded(eval, carried(eval, eval.add(&start, step)?, &before), largest)
+            };
+            let next = moved(&[(&ahead, 1.0), (&first, half)], &step)?;
             if t < self.spec.iterations {
                 // 1 - gamma enters the step through its scale, so that it costs no level.
                 let gamma = momentum(t);
                 let step = eval.reinterpret_scale(step, 1.0 - gamma)?;
-                let base = eval.linear_combination(
-                    &[(&ahead, 1.0 - gamma), (&first, (1.0 - gamma) * half), (&beta, gamma)],
-                    0.0,
-                    Some(eval.metadata(&step).meta.scale),
-                )?;
-                let base = carried(eval, eval.add(&base, &step)?, &before);
-                ahead = self.bounded(eval, base, largest)?;
+                let rest = 1.0 - gamma;
+                ahead = moved(&[(&ahead, rest), (&first, rest * half), (&beta, gamma)], &step)?;
             }
-            beta = self.bounded(eval, next, largest)?;
+            beta = next;
             progress(t);
         }
         Ok(beta)
@@ -326,8 +299,7 @@ impl LogisticRegression {
         })
     }
 
-    /// `factor / n` times the sum over the rows, in every row: a sum, a mask that carries the
-    /// factor and leads back to the default scale, and the same rotations again.
+    /// `factor / n` times the sum over the rows, in every row, at the default scale.
     fn step_of<A: CkksOps>(
         &self,
         eval: &A,
@@ -359,9 +331,6 @@ impl LogisticRegression {
 
     /// `<(1, x), beta>` of encrypted rows ([`pack`](Self::pack)) under an encrypted model: row `i`
     /// in slot `i`, repeated over the blocks. Takes one level.
-    ///
-    /// # Errors
-    /// As for [`train`](Self::train).
     pub fn scores<A: CkksOps>(
         &self,
         eval: &A,
@@ -369,8 +338,8 @@ impl LogisticRegression {
         rows: &A::Ciphertext,
     ) -> Result<A::Ciphertext> {
         eval.composed("score rows", || {
-            self.check_slots(&eval.metadata(model))?;
-            self.check_slots(&eval.metadata(rows))?;
+            error::check_slots(&eval.metadata(model).meta, self.slots())?;
+            error::check_slots(&eval.metadata(rows).meta, self.slots())?;
             let related = eval.origins(model).mixes_with(&eval.origins(rows));
             let (model, rows) = (whole(eval, model)?, whole(eval, rows)?);
             // The features have errors of their own.
@@ -384,9 +353,6 @@ impl LogisticRegression {
     /// taken to be within the bound, by the sigmoid's polynomial. Takes
     /// [`probability_levels`](Self::probability_levels), and one more to clear padding that may lie
     /// outside the bound.
-    ///
-    /// # Errors
-    /// As for [`train`](Self::train); [`ErrorKind::Length`] without a level to clear it.
     pub fn probabilities<A: CkksOps>(
         &self,
         eval: &A,
@@ -394,7 +360,7 @@ impl LogisticRegression {
     ) -> Result<A::Ciphertext> {
         eval.composed("predict probabilities", || {
             let metadata = eval.metadata(scores);
-            self.check_slots(&metadata)?;
+            error::check_slots(&metadata.meta, self.slots())?;
             refresh::check_levels(eval, self.probability_levels(), metadata.level)?;
             // The bound is a statement about the scores. Padding is brought there.
             let (bound, levels) = (self.spec.bound, self.probability_levels());
@@ -409,9 +375,6 @@ impl LogisticRegression {
 
     /// The same procedure on plain data, with the same polynomial: the result that encrypted
     /// training approximates. Returns the weights of the constant and of the features.
-    ///
-    /// # Errors
-    /// As for [`pack_training`](Self::pack_training).
     pub fn train_clear(&self, rows: &[Vec<f64>], labels: &[bool]) -> Result<Vec<f64>> {
         let z = self.pack_training(rows, labels)?;
         let n = self.spec.rows;
@@ -433,14 +396,6 @@ impl LogisticRegression {
 
     fn rate(&self, t: usize) -> f64 {
         self.spec.rate / (t + 1) as f64
-    }
-
-    fn check_slots(&self, x: &Metadata) -> Result<()> {
-        let needed = self.slots();
-        if x.meta.slots != needed {
-            return Err(error::slot_count(x.meta.slots, needed, needed));
-        }
-        Ok(())
     }
 }
 

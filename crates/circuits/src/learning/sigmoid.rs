@@ -1,8 +1,7 @@
 //! The least-squares polynomial of the logistic function.
 
+use crate::approx::solve;
 use crate::error;
-#[cfg(doc)]
-use bellerophon_ckks::ErrorKind;
 use bellerophon_ckks::{CkksOps, Result};
 
 /// Points of Simpson's rule on `[0, 1]`.
@@ -20,22 +19,16 @@ const POINTS: usize = 1 << 12;
 pub struct LeastSquaresSigmoid {
     bound: f64,
     /// Of `u, u^3, u^5, ..`.
-    odd: Vec<f64>,
+    pub(crate) odd: Vec<f64>,
 }
 
 impl LeastSquaresSigmoid {
-    /// The polynomial of this degree over `[-bound, bound]`.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] for a degree other than 3, 5 and 7, or a bound that is not above zero.
     pub(crate) fn new(degree: usize, bound: f64) -> Result<Self> {
         if ![3, 5, 7].contains(&degree) {
-            let reason = format!("degree {degree}: need 3, 5 or 7");
-            return Err(error::shape(reason));
+            return Err(error::shape(format!("degree {degree}: need 3, 5 or 7")));
         }
         if !(bound > 0.0 && bound.is_finite()) {
-            let reason = format!("bound {bound:?}: need a finite number above zero");
-            return Err(error::shape(reason));
+            return Err(error::shape(format!("bound {bound:?}: need a finite number above zero")));
         }
         // Normal equations on [0, 1] (all functions are odd): rows <u^i, u^j>, right <u^i, f>.
         let count = degree.div_ceil(2);
@@ -47,19 +40,14 @@ impl LeastSquaresSigmoid {
                 gram.chain([integral(|u| u.powi(power(i)) * target(u))]).collect()
             })
             .collect();
-        Ok(Self { bound, odd: solve(&mut rows) })
+        let odd = solve(&mut rows).expect("normal equations of independent functions");
+        Ok(Self { bound, odd })
     }
 
     /// The degree.
     #[cfg(test)]
     pub(crate) fn degree(&self) -> usize {
         2 * self.odd.len() - 1
-    }
-
-    /// `c_1, c_3, ..` of the odd powers of `x / bound`.
-    #[cfg(test)]
-    pub(crate) fn coefficients(&self) -> &[f64] {
-        &self.odd
     }
 
     /// The value at `x`.
@@ -73,7 +61,6 @@ impl LeastSquaresSigmoid {
         if self.odd.len() == 2 { 2 } else { 3 }
     }
 
-    /// The leading coefficient.
     pub(super) fn leading(&self) -> f64 {
         self.odd[self.odd.len() - 1]
     }
@@ -119,7 +106,6 @@ fn split_cubic([k0, k1, k2]: [f64; 3]) -> (f64, f64, f64) {
     (root, b, k1 + root * b)
 }
 
-/// Simpson's rule on `[0, 1]`.
 fn integral(f: impl Fn(f64) -> f64) -> f64 {
     let step = 1.0 / POINTS as f64;
     let weight = |i: usize| match i {
@@ -128,28 +114,6 @@ fn integral(f: impl Fn(f64) -> f64) -> f64 {
         _ => 2.0,
     };
     (0..=POINTS).map(|i| weight(i) * f(i as f64 * step)).sum::<f64>() * step / 3.0
-}
-
-/// Gaussian elimination with pivots; the right side is the last column.
-fn solve(rows: &mut [Vec<f64>]) -> Vec<f64> {
-    let n = rows.len();
-    for i in 0..n {
-        // Gaussian elimination with the largest pivot: the normal equations of monomials are badly
-        // conditioned.
-        let pivot = (i..n).max_by(|&a, &b| rows[a][i].abs().total_cmp(&rows[b][i].abs()));
-        rows.swap(i, pivot.unwrap_or(i));
-        let (done, rest) = rows.split_at_mut(i + 1);
-        for row in rest {
-            let factor = row[i] / done[i][i];
-            row.iter_mut().zip(&done[i]).for_each(|(x, y)| *x -= factor * y);
-        }
-    }
-    let mut x = vec![0.0; n];
-    for i in (0..n).rev() {
-        let known: f64 = (i + 1..n).map(|j| rows[i][j] * x[j]).sum();
-        x[i] = (rows[i][n] - known) / rows[i][i];
-    }
-    x
 }
 
 #[cfg(test)]
@@ -167,7 +131,7 @@ mod tests {
         ] {
             let sigmoid = LeastSquaresSigmoid::new(degree, 8.0).unwrap();
             assert_eq!(sigmoid.degree(), degree);
-            for (found, expected) in sigmoid.coefficients().iter().zip(&expected) {
+            for (found, expected) in sigmoid.odd.iter().zip(&expected) {
                 assert!((found / expected - 1.0).abs() < 1e-3, "{sigmoid:?}");
             }
             let error = |x: f64| (sigmoid.eval(x) - 1.0 / (1.0 + (-x).exp())).abs();

@@ -11,27 +11,23 @@
 //! With [`Hoisting::Double`], steps 2 to 4 stay modulo `P Q`, and one mod-down follows step 4. The
 //! operand of [`LinearOptions::halved`](super::LinearOptions::halved) has a rotation of its own.
 
-use bellerophon_ckks::vectors::Operand;
-use bellerophon_ckks::vectors::Vectors;
 use std::collections::BTreeMap;
 
+use bellerophon_ckks::cost::{Count, MatrixSteps, Switch, Trace};
+use bellerophon_ckks::metadata::route::Route;
+use bellerophon_ckks::noise::{self, ENCODING, Noise, encoding, times};
+use bellerophon_ckks::noise_model::NoiseModel;
+use bellerophon_ckks::origins::{Origins, Relation};
+use bellerophon_ckks::rotation_plan::{RotationCost, RotationCosts};
+use bellerophon_ckks::sparse_slots::Coefficients;
+use bellerophon_ckks::vectors::{Fused, Operand, Planned, Scope, State, Vectors};
 use bellerophon_ckks::{
     Bounds, Ciphertext, CiphertextMeta, CkksOps, Complex64, Error, Evaluator, Interval, Metadata,
-    Params, Result,
-    cost::{Count, MatrixSteps, Switch, Trace},
-    metadata::route::Route,
-    noise::{self, ENCODING, Noise, encoding, times},
-    noise_model::NoiseModel,
-    origins::{Origins, Relation},
-    refresh,
-    rotation_plan::{RotationCost, RotationCosts},
-    sparse_slots::Coefficients,
-    vectors::{Fused, Planned, Scope, State},
+    Params, Result, refresh,
 };
 use bellerophon_mlwe as mlwe;
 
-use super::double::transform_extended;
-use super::{Giants, Hoisting, LinearTransform, Row};
+use super::{Giants, Hoisting, LinearTransform, Row, double::transform_extended};
 use crate::error;
 
 /// Limbs of the sums that are computed at a time, by column: more of them read the rotated operands
@@ -93,7 +89,6 @@ impl SumOfErrors {
 }
 
 impl LinearTransform {
-    /// The metadata of `M x`.
     pub(crate) fn meta(
         &self,
         x: &Metadata,
@@ -153,15 +148,14 @@ impl LinearTransform {
     /// Step 1: the metadata of an operand at the level and slot count of the transform.
     pub(super) fn operand(&self, x: &Metadata) -> Result<Metadata> {
         let rules = self.params.rules();
-        rules.check_prepared(self.level(), x.level)?;
-        let dropped = rules.drop_to_level(x, self.level())?;
+        rules.check_prepared(self.level, x.level)?;
+        let dropped = rules.drop_to_level(x, self.level)?;
         let meta = dropped.meta.repeated(self.slots, self.params.max_slots())?;
         self.check_range(&meta)?;
         Ok(Metadata { meta, ..dropped })
     }
 }
 
-/// `M x`.
 impl Fused for LinearTransform {
     type Plan = ();
 
@@ -181,7 +175,7 @@ impl Fused for LinearTransform {
         // Whatever is refused is refused before a bootstrap.
         a.params().check_chain(&self.params)?;
         self.check_slots(&a.metadata(x[0]))?;
-        Ok(vec![refresh::raised(a, x[0], self.level())?])
+        Ok(vec![refresh::raised(a, x[0], self.level)?])
     }
 
     fn plan(&self, scope: &Scope<'_>, x: &[State]) -> Result<Planned<()>> {
@@ -195,9 +189,14 @@ impl Fused for LinearTransform {
         Ok(Planned::one((), metadata, self.origins(origins)))
     }
 
-    fn run(&self, e: &Evaluator, x: &[&Ciphertext], (): &()) -> Result<Vec<mlwe::Ciphertext>> {
+    fn run(
+        &self,
+        e: &Evaluator,
+        x: &[&Ciphertext],
+        _: &Self::Plan,
+    ) -> Result<Vec<mlwe::Ciphertext>> {
         // Step 1: the operand at the level of the transform.
-        let x = e.follow(x[0], &Route::drop_to(self.level()))?;
+        let x = e.follow(x[0], &Route::drop_to(self.level))?;
         let sum = match self.options.hoisting {
             // Steps 2 to 4 modulo P Q, and the mod-down.
             Hoisting::Double => transform_extended(e, &x, self)?,
@@ -218,9 +217,9 @@ impl Fused for LinearTransform {
         Ok(vec![self.apply(x[0])?])
     }
 
-    fn trace(&self, _: &[State], (): &(), trace: &mut Trace<'_>) {
+    fn trace(&self, _: &[State], _: &Self::Plan, trace: &mut Trace<'_>) {
         let steps = self.rotation_steps().into_iter().map(|step| step as i64);
-        trace.needs(self.rotations(), |keys| keys.rotate(steps, self.level()));
+        trace.needs(self.rotations(), |keys| keys.rotate(steps, self.level));
         self.count(1.0, &mut trace.count);
     }
 }
@@ -231,7 +230,7 @@ impl LinearTransform {
     pub(crate) fn count(&self, part: f64, count: &mut Count<'_>) {
         // Step 1: baby steps, giant steps and products with the diagonals. The matrix may have
         // special primes of its own.
-        let at = Switch::at(&self.params, self.params.limbs_at(self.level()));
+        let at = Switch::at(&self.params, self.params.limbs_at(self.level));
         let (babies, giants, diagonals) = self.counts();
         let double = self.options.hoisting == Hoisting::Double;
         count.add(at.of_matrix(MatrixSteps { babies, giants, diagonals, double }));
@@ -246,7 +245,7 @@ impl LinearTransform {
             let part = if period == self.params.max_slots() { part } else { 1.0 };
             count.encodings(limbs, part, period);
         }
-        count.rescaling(self.level());
+        count.rescaling(self.level);
     }
 }
 
@@ -262,25 +261,13 @@ impl LinearTransform {
         costs: impl Fn(usize) -> RotationCost,
     ) -> Result<Metadata> {
         self.check_range(x)?;
-        let (rules, level, lattice) = (self.params.rules(), self.level(), self.params.lattice());
+        let (rules, level, lattice) = (self.params.rules(), self.level, self.params.lattice());
         let divisor = self.params.divisor(level);
-        let rounding = mlwe::noise::rounding(lattice);
         let double = self.options.hoisting == Hoisting::Double;
-        let switched = |step: usize| {
-            let cost = costs(step);
-            let added = cost.noise(&self.params, self.params.limbs_at(level));
-            match cost {
-                // Under double hoisting a giant step divides the mask only: the mod-down at the end
-                // rounds the body once for all steps.
-                RotationCost::Keys(count) if double => added - count as f64 * ENCODING,
-                // A temporary rank takes ciphertexts modulo Q: one mod-down more.
-                RotationCost::Raised(_) if double => added + rounding,
-                _ => added,
-            }
-        };
+        let switched = |step: usize| self.giant_noise(costs(step));
 
         // The mod-down of double hoisting.
-        let mut sum = Noise::new(if double { rounding } else { 0.0 });
+        let mut sum = Noise::new(if double { mlwe::noise::rounding(lattice) } else { 0.0 });
         // The errors of the rotated operands, times their diagonals.
         let mut operands = SumOfErrors::default();
         // The roundings of the diagonals; equal diagonals have equal ones, also those of other
@@ -317,6 +304,22 @@ impl LinearTransform {
         rules.rescaled(&Metadata { level, meta })
     }
 
+    /// The noise of a giant step of this cost.
+    fn giant_noise(&self, cost: RotationCost) -> f64 {
+        let added = cost.noise(&self.params, self.params.limbs_at(self.level));
+        let double = self.options.hoisting == Hoisting::Double;
+        match cost {
+            // Under double hoisting a giant step divides the mask only: the mod-down at the end
+            // rounds the body once for all steps.
+            RotationCost::Keys(count) if double => added - count as f64 * ENCODING,
+            // A temporary rank takes ciphertexts modulo Q: one mod-down more.
+            RotationCost::Raised(_) if double => {
+                added + mlwe::noise::rounding(self.params.lattice())
+            }
+            _ => added,
+        }
+    }
+
     /// The rounding of a diagonal of this period: only every `N / 2 p`-th coefficient is not zero.
     fn encoding(&self, period: usize) -> f64 {
         ENCODING * period as f64 / self.params.max_slots() as f64
@@ -337,7 +340,6 @@ impl LinearTransform {
         x.mixed_with(&Origins::plain([identity, 0]))
     }
 
-    /// The range of `M x`.
     pub(super) fn range(&self, x: &CiphertextMeta) -> Interval {
         let bound = x.bounds.slots().bound() * self.norm;
         let range = Interval::between(-bound, bound);
@@ -346,7 +348,7 @@ impl LinearTransform {
 
     /// Refuses an operand whose product would wrap, before the work is done.
     fn check_range(&self, x: &CiphertextMeta) -> Result<()> {
-        let limbs = self.params.limbs_at(self.level());
+        let limbs = self.params.limbs_at(self.level);
         self.params.check_range(self.range(x).bound(), x.scale, limbs)
     }
 }
@@ -371,7 +373,7 @@ fn sum_rows(e: &Evaluator, rotated: &Babies<'_>, m: &LinearTransform) -> Result<
     };
     let mut sum: Option<mlwe::Ciphertext> = None;
     let mut at = m.rows.last().map_or(0, |row| row.step);
-    let together = (TOGETHER / params.limbs_at(m.level())).max(1);
+    let together = (TOGETHER / params.limbs_at(m.level)).max(1);
     for rows in m.rows.rchunks(together) {
         let sums = sums_of_products(e, rotated, m, rows)?;
         for (row, mut next) in rows.iter().zip(sums).rev() {

@@ -20,12 +20,12 @@
 
 use std::borrow::Cow;
 
+use bellerophon_ckks::rotation_plan::RotationPath;
+use bellerophon_ckks::sparse_slots::Coefficients;
+use bellerophon_ckks::{Ciphertext, Evaluator, Result};
 use bellerophon_mlwe::{self as mlwe, CiphertextQP, Rotation};
 
 use super::{Giants, LinearTransform};
-use bellerophon_ckks::{
-    Ciphertext, Evaluator, Result, rotation_plan::RotationPath, sparse_slots::Coefficients,
-};
 
 /// Steps 2 to 4 of a transform for an operand at the transform's level and
 /// slot count: `M x`, not rescaled.

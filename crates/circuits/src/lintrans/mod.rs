@@ -31,29 +31,26 @@ mod double;
 mod options;
 mod worst;
 
-use bellerophon_ckks::KeyLevels;
-use bellerophon_ckks::cost::{Count, Work};
 use std::collections::BTreeSet;
 
 pub(crate) use apply::Mixing;
+use bellerophon_ckks::cost::{Count, Work};
+use bellerophon_ckks::encode::check_values;
+use bellerophon_ckks::origins::encoding;
+use bellerophon_ckks::sparse_slots::Coefficients;
+use bellerophon_ckks::{Complex64, Encoder, KeyLevels, Params, Plaintext, Result};
 use bellerophon_ring::{Factor, Ntt, Poly, Weighted, map_items};
 pub use options::{Giants, Hoisting, LinearOptions};
 
-use crate::{
-    diagonals::{Diagonals, Schedule},
-    error,
-};
-use bellerophon_ckks::{
-    Complex64, Encoder, Params, Plaintext, Result, origins::encoding, sparse_slots::Coefficients,
-};
+use crate::diagonals::{Diagonals, Schedule, rms};
+use crate::error;
 
 /// A slot matrix prepared for one level.
 #[derive(Clone)]
 pub struct LinearTransform {
-    params: Params,
-    slots: usize,
-    /// Level of the operand.
-    level: usize,
+    pub(crate) params: Params,
+    pub(crate) slots: usize,
+    pub(crate) level: usize,
     options: LinearOptions,
     babies: Vec<usize>,
     /// In ascending order of their steps.
@@ -61,21 +58,23 @@ pub struct LinearTransform {
     /// For [`Giants::Horner`]: all giant steps are multiples of it.
     stride: usize,
     /// Largest sum of moduli of a row.
-    norm: f64,
+    pub(crate) norm: f64,
     /// Largest sum of moduli of a column.
     columns: f64,
     /// Whether all entries are real.
     real: bool,
 }
 
-/// The work of linear transforms in sequence.
-pub(crate) fn work<'m>(
-    params: &Params,
-    transforms: impl IntoIterator<Item = &'m LinearTransform>,
-) -> Work {
-    let mut count = Count::new(params);
-    transforms.into_iter().for_each(|transform| transform.count(1.0, &mut count));
+/// The work of linear transforms in sequence, at least one.
+pub(crate) fn work(transforms: &[LinearTransform]) -> Work {
+    let mut count = Count::new(&transforms[0].params);
+    transforms.iter().for_each(|transform| transform.count(1.0, &mut count));
     count.work()
+}
+
+/// The rotation keys of linear transforms, each at the level of its use.
+pub(crate) fn keys(transforms: &[LinearTransform]) -> KeyLevels {
+    transforms.iter().fold(KeyLevels::default(), |keys, m| keys.and(&m.keys()))
 }
 
 /// One giant step, with the diagonals that are summed before it.
@@ -143,9 +142,6 @@ impl LinearTransform {
 
     /// Prepares a matrix with given steps: giant step `g` and baby step `b` serve the diagonal
     /// `k = (g + b) mod slots`.
-    ///
-    /// # Errors
-    /// As for [`new`](Self::new); [`ErrorKind::Shape`] for a schedule that misses a diagonal.
     pub(crate) fn with_schedule(
         params: &Params,
         matrix: &Diagonals,
@@ -167,62 +163,55 @@ impl LinearTransform {
             level,
             options,
             babies: schedule.baby.clone(),
-            rows: Vec::with_capacity(schedule.giant.len()),
+            rows: vec![],
             stride: 0,
             norm: matrix.norm(),
             columns: matrix.column_norm(),
-            real: true,
+            // A real matrix keeps real slots real, which halves the work of a bootstrap after it.
+            real: matrix.iter().all(|(_, diagonal)| diagonal.iter().all(|z| z.im == 0.0)),
         };
 
+        // Steps 1 and 2: the rows, which serve every diagonal.
+        transform.rows = transform.rows(matrix, schedule)?;
+
+        // The largest entry must survive the rounding of the diagonals.
+        let largest = transform.rows.iter().flat_map(|row| &row.terms).map(|term| term.bound);
+        let largest = largest.fold(0.0, f64::max);
+        params.rules().check_constants(largest, params.divisor(level))?;
+
+        // Step 3: the stride of Horner's rule divides all giant steps.
+        transform.stride = transform.rows.iter().fold(0, |acc, row| gcd(acc, row.step));
+        Ok(transform)
+    }
+
+    /// The rows of a matrix by a schedule, which must serve every diagonal once.
+    fn rows(&self, matrix: &Diagonals, schedule: &Schedule) -> Result<Vec<Row>> {
+        let slots = self.slots;
         // Step 1: one row for each giant step, one term for each diagonal under it.
-        let mut covered = BTreeSet::new();
+        let (mut covered, mut rows) = (BTreeSet::new(), Vec::with_capacity(schedule.giant.len()));
         for giant in &schedule.giant {
-            if giant.babies.is_empty() || giant.step >= slots {
-                let reason =
-                    format!("giant step {}: need one below {slots} with a baby step", giant.step);
-                return Err(error::linear(reason));
+            let step = giant.step;
+            if giant.babies.is_empty() || step >= slots {
+                let reason = format!("giant step {step}: need one below {slots} with a baby step");
+                return Err(error::shape(reason));
             }
             let mut terms = Vec::with_capacity(giant.babies.len());
             for &baby in &giant.babies {
-                let index = giant.step.wrapping_add(baby) % slots;
-                let reason = |what: &str| format!("{what} (baby {baby}, giant {})", giant.step);
+                let refused =
+                    |what: &str| error::shape(format!("{what} (baby {baby}, giant {step})"));
+                let index = step.wrapping_add(baby) % slots;
                 let diagonal = matrix.diagonal(index).ok_or_else(|| {
-                    error::linear(reason(
-                        "the schedule names a diagonal that the matrix does not have",
-                    ))
+                    refused("the schedule names a diagonal that the matrix does not have")
                 })?;
                 if schedule.baby.binary_search(&baby).is_err() {
-                    let reason = reason("the baby step is not among those of the schedule");
-                    return Err(error::linear(reason));
+                    return Err(refused("the baby step is not among those of the schedule"));
                 }
-
-                // The diagonal must be finite and must fit the modulus at the scale of its prime.
-                bellerophon_ckks::encode::check_values(diagonal, slots)?;
-                let bound = diagonal.iter().map(|z| z.norm()).fold(0.0, f64::max);
-                let (scale, limbs) = (params.divisor(level), params.limbs_at(level));
-                params.check_range(bound, scale, limbs)?;
-                // A real matrix keeps real slots real, which halves the work of a bootstrap after
-                // it.
-                transform.real &= diagonal.iter().all(|z| z.im == 0.0);
-                let squares: f64 = diagonal.iter().map(|z| z.norm_sqr()).sum();
-                let rms = (squares / diagonal.len() as f64).sqrt();
-
-                // RotR^g(d): the giant rotation comes after the product.
-                let (shifted, period) = (shifted_right(diagonal, giant.step), diagonal.len());
-                terms.push(Term {
-                    baby,
-                    diagonal: transform.prepare(shifted)?,
-                    bound,
-                    rms,
-                    period,
-                    identity: encoding(diagonal, scale)[0],
-                });
                 if !covered.insert(index) {
-                    let reason = reason("the schedule names a diagonal twice");
-                    return Err(error::linear(reason));
+                    return Err(refused("the schedule names a diagonal twice"));
                 }
+                terms.push(self.term(baby, step, diagonal)?);
             }
-            transform.rows.push(Row { step: giant.step, terms });
+            rows.push(Row { step, terms });
         }
 
         // Step 2: the schedule must serve every diagonal.
@@ -231,18 +220,28 @@ impl LinearTransform {
             let reason = format!(
                 "the schedule covers {covered} of {found} diagonals, need all of at least 1"
             );
-            return Err(error::linear(reason));
+            return Err(error::shape(reason));
         }
+        rows.sort_by_key(|row| row.step);
+        Ok(rows)
+    }
 
-        // The largest entry must survive the rounding of the diagonals.
-        let largest = transform.rows.iter().flat_map(|row| &row.terms).map(|term| term.bound);
-        let largest = largest.fold(0.0, f64::max);
-        params.rules().check_constants(largest, params.divisor(level))?;
-
-        // Step 3: the stride of Horner's rule divides all giant steps.
-        transform.rows.sort_by_key(|row| row.step);
-        transform.stride = transform.rows.iter().fold(0, |acc, row| gcd(acc, row.step));
-        Ok(transform)
+    /// A diagonal under a giant step. It must be finite, and fit the modulus at the scale of its
+    /// prime.
+    fn term(&self, baby: usize, giant: usize, diagonal: &[Complex64]) -> Result<Term> {
+        check_values(diagonal, self.slots)?;
+        let (params, bound) = (&self.params, diagonal.iter().map(|z| z.norm()).fold(0.0, f64::max));
+        let (scale, limbs) = (params.divisor(self.level), params.limbs_at(self.level));
+        params.check_range(bound, scale, limbs)?;
+        Ok(Term {
+            baby,
+            // RotR^g(d): the giant rotation comes after the product.
+            diagonal: self.prepare(shifted_right(diagonal, giant))?,
+            bound,
+            rms: rms(diagonal),
+            period: diagonal.len(),
+            identity: encoding(diagonal, scale)[0],
+        })
     }
 
     /// A diagonal in the form that the options ask for.
@@ -255,25 +254,19 @@ impl LinearTransform {
         // Encoding ahead trades memory for time. Double hoisting multiplies modulo P Q and also
         // keeps the values, which the simulator needs.
         Ok(match self.options.hoisting {
-            Hoisting::Single => Diagonal::Encoded(Box::new(self.encode(&values)?)),
+            Hoisting::Single => {
+                let encoder = Encoder::new(&self.params);
+                let plain = encoder.constant_factor(&values, values.len(), self.level)?;
+                Diagonal::Encoded(Box::new(plain))
+            }
             Hoisting::Double => {
-                Diagonal::Extended { poly: Box::new(self.encode_extended(&values)), values }
+                // Values and range were checked when the matrix was prepared.
+                let (scale, limbs) =
+                    (self.params.divisor(self.level), self.params.limbs_at(self.level));
+                let poly = Encoder::new(&self.params).encode_extended(&values, scale, limbs);
+                Diagonal::Extended { poly: Box::new(poly), values }
             }
         })
-    }
-
-    /// As [`encode`](Self::encode), modulo `P Q`. Values and range were checked when the matrix was
-    /// prepared.
-    fn encode_extended(&self, values: &[Complex64]) -> Poly<Ntt> {
-        let encoder = bellerophon_ckks::Encoder::new(&self.params);
-        let limbs = self.params.limbs_at(self.level());
-        encoder.encode_extended(values, self.params.divisor(self.level()), limbs)
-    }
-
-    /// The plaintext of a diagonal at the scale of the level's prime.
-    fn encode(&self, values: &[Complex64]) -> Result<Plaintext> {
-        let encoder = bellerophon_ckks::Encoder::new(&self.params);
-        encoder.constant_factor(values, values.len(), self.level)
     }
 
     /// The products that some rows sum up, by the index of the baby step. Diagonals that are not
@@ -283,7 +276,7 @@ impl LinearTransform {
         rows: &'m [Row],
         prepare: impl Fn(Coefficients) -> Coefficients + Sync + Send,
     ) -> Vec<Vec<Weighted<'m, Coefficients>>> {
-        let (encoder, scale) = (Encoder::new(&self.params), self.params.divisor(self.level()));
+        let (encoder, scale) = (Encoder::new(&self.params), self.params.divisor(self.level));
         let degree = self.params.lattice().spec().degree;
         let term = |term: &'m Term| {
             let row = self.babies.binary_search(&term.baby).expect("rows use the baby steps");
@@ -301,16 +294,6 @@ impl LinearTransform {
             Weighted { row, factor }
         };
         rows.iter().map(|row| map_items(row.terms.iter().collect(), |_, x| term(x))).collect()
-    }
-
-    /// Number of slots.
-    pub(crate) fn slots(&self) -> usize {
-        self.slots
-    }
-
-    /// The level of operands; higher ones are dropped to it.
-    pub(crate) fn level(&self) -> usize {
-        self.level
     }
 
     /// The giant steps that need a rotation key.
@@ -356,18 +339,7 @@ impl LinearTransform {
     /// The rotations of a product, each at its level.
     pub fn keys(&self) -> KeyLevels {
         let steps = self.rotation_steps().into_iter().map(|step| step as i64);
-        KeyLevels::default().rotate(steps, self.level())
-    }
-
-    /// Largest sum of moduli of a row: the largest factor by which the transform enlarges the
-    /// largest slot.
-    pub(crate) fn norm(&self) -> f64 {
-        self.norm
-    }
-
-    /// The parameters.
-    pub(crate) fn params(&self) -> &Params {
-        &self.params
+        KeyLevels::default().rotate(steps, self.level)
     }
 
     /// Key switches of one product, when every step has its own key.
@@ -400,7 +372,7 @@ impl LinearTransform {
 
     /// Reserves the working memory of one product: sums of all rows, or rotated operands.
     pub(crate) fn reserve(&self) {
-        let (lattice, limbs) = (self.params.lattice(), self.params.limbs_at(self.level()));
+        let (lattice, limbs) = (self.params.lattice(), self.params.limbs_at(self.level));
         let columns = lattice.spec().rank + 1;
         match self.options.hoisting {
             Hoisting::Double => {
@@ -412,7 +384,6 @@ impl LinearTransform {
         }
     }
 
-    /// The product with a plain vector of [`slots`](Self::slots) entries.
     pub(crate) fn apply(&self, v: &[Complex64]) -> Result<Vec<Complex64>> {
         let mask = self.slots - 1;
         let mut product = vec![Complex64::ZERO; self.slots];
@@ -420,9 +391,7 @@ impl LinearTransform {
             for term in &row.terms {
                 let values = match &term.diagonal {
                     Diagonal::Values(values) | Diagonal::Extended { values, .. } => values,
-                    Diagonal::Encoded(plain) => {
-                        &bellerophon_ckks::Encoder::new(&self.params).decode(plain)?
-                    }
+                    Diagonal::Encoded(plain) => &Encoder::new(&self.params).decode(plain)?,
                 };
                 // The diagonal is stored as RotR^g(d): its value for slot i is at i + g.
                 for (i, x) in product.iter_mut().enumerate() {

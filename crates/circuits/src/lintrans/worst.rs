@@ -16,12 +16,12 @@
 //! 4. Every giant step adds a key switch; double hoisting adds one rounding at the end.
 //! 5. The rescale divides all of it by `q` and rounds.
 
+use bellerophon_ckks::metadata::rules::MetadataRules;
+use bellerophon_ckks::noise::times;
+use bellerophon_ckks::{Bounds, CiphertextMeta, Metadata, Result};
 use bellerophon_mlwe as mlwe;
 
 use super::{Hoisting, LinearTransform};
-use bellerophon_ckks::{
-    Bounds, CiphertextMeta, Metadata, Result, metadata::rules::MetadataRules, noise::times,
-};
 
 impl LinearTransform {
     /// The worst-case metadata of `M x`, with a key for every rotation.
@@ -67,7 +67,7 @@ impl LinearTransform {
         // Numbers are those of the module's list.
         let operand = self.operand(x)?;
         rules.check_range(&operand)?;
-        let (params, level) = (&self.params, self.level());
+        let (params, level) = (&self.params, self.level);
         let (lattice, limbs) = (params.lattice(), params.limbs_at(level));
         let divisor = params.divisor(level);
         let double = self.options.hoisting == Hoisting::Double;

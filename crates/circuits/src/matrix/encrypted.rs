@@ -1,17 +1,11 @@
 //! Products of encrypted matrices with encrypted vectors.
 
+use bellerophon_ckks::eval::mask::whole;
+use bellerophon_ckks::eval::statements::{mixed, separate, separate_unless, within};
+use bellerophon_ckks::{CkksOps, ComposedOps, KeyLevels, Result, SlotValue, refresh};
+
 use super::area;
 use crate::error;
-#[cfg(doc)]
-use bellerophon_ckks::ErrorKind;
-use bellerophon_ckks::{
-    CkksOps, ComposedOps, KeyLevels, Metadata, Result, SlotValue,
-    eval::{
-        mask::whole,
-        statements::{mixed, separate, separate_unless, within},
-    },
-    refresh,
-};
 
 /// The packing of an encrypted matrix and of its vectors into slots.
 ///
@@ -26,9 +20,6 @@ pub struct Packing {
 
 impl Packing {
     /// The packing of matrices of this shape.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] for no rows or columns, or more slots than any ring has.
     pub fn new(rows: usize, columns: usize) -> Result<Self> {
         if rows == 0 || columns == 0 {
             let reason = format!("{rows} rows and {columns} columns: need at least one of each");
@@ -43,25 +34,18 @@ impl Packing {
         (self.rows.next_power_of_two(), self.columns.next_power_of_two())
     }
 
-    /// Slots of the matrix, a power of two.
     pub(crate) fn slots(&self) -> usize {
         let (rows, columns) = self.padded();
         rows * columns
     }
 
     /// The entries row by row.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] unless rows and columns are as many as stated.
     pub fn by_rows<T: SlotValue + Default>(&self, matrix: &[Vec<T>]) -> Result<Vec<T>> {
         let stride = self.padded().1;
         self.pack(matrix, |i, j| i * stride + j)
     }
 
     /// The entries column by column.
-    ///
-    /// # Errors
-    /// As for [`by_rows`](Self::by_rows).
     pub fn by_columns<T: SlotValue + Default>(&self, matrix: &[Vec<T>]) -> Result<Vec<T>> {
         let stride = self.padded().0;
         self.pack(matrix, |i, j| j * stride + i)
@@ -89,13 +73,9 @@ impl Packing {
 
     /// A vector of `columns` entries, spread for a product by columns: entry `j` in every slot of
     /// block `j`.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] for another number of entries.
     pub fn spread<T: SlotValue + Default>(&self, vector: &[T]) -> Result<Vec<T>> {
         if vector.len() != self.columns {
-            let reason = format!("{} entries: need {}", vector.len(), self.columns);
-            return Err(error::shape(reason));
+            return Err(error::shape(format!("{} entries: need {}", vector.len(), self.columns)));
         }
         let (rows, columns) = self.padded();
         let entry = |j: usize| vector.get(j).copied().unwrap_or_default();
@@ -124,10 +104,6 @@ impl Packing {
 
     /// `A v` for a matrix [row by row](Self::by_rows) and a vector in as many slots as a row: entry
     /// `i` of the product in every slot of block `i`, blocks of a row's slots. Takes two levels.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] for operands of another shape, [`ErrorKind::OutOfLevels`], missing
-    /// keys, [`ErrorKind::Range`] and mismatches.
     pub fn times_by_rows<A: CkksOps>(
         &self,
         eval: &A,
@@ -137,8 +113,8 @@ impl Packing {
         let (rows, columns) = self.padded();
         eval.composed("multiply a vector by rows", || {
             let (matrix, vector) = (eval.metadata(a), eval.metadata(v));
-            check_slots(&matrix, self.slots())?;
-            check_slots(&vector, columns)?;
+            error::check_slots(&matrix.meta, self.slots())?;
+            error::check_slots(&vector.meta, columns)?;
             refresh::check_levels(eval, 2, matrix.level.min(vector.level))?;
             // Step 1: the vector beside every row, then the products of all entries. Padding of the
             // matrix becomes zeros, which the sums need.
@@ -161,9 +137,6 @@ impl Packing {
 
     /// `A v` for a matrix [column by column](Self::by_columns) and a [spread](Self::spread) vector:
     /// the product in slot order, repeated over the blocks. Takes one level.
-    ///
-    /// # Errors
-    /// As for [`times_by_rows`](Self::times_by_rows).
     pub fn times_by_columns<A: CkksOps>(
         &self,
         eval: &A,
@@ -172,8 +145,8 @@ impl Packing {
     ) -> Result<A::Ciphertext> {
         let (rows, columns) = self.padded();
         eval.composed("multiply a vector by columns", || {
-            check_slots(&eval.metadata(a), self.slots())?;
-            check_slots(&eval.metadata(v), self.slots())?;
+            error::check_slots(&eval.metadata(a).meta, self.slots())?;
+            error::check_slots(&eval.metadata(v).meta, self.slots())?;
             // The sum over the columns goes around all slots, so every slot of a column has its row
             // sum: no mask and no copies.
             let related = eval.origins(a).mixes_with(&eval.origins(v));
@@ -188,12 +161,4 @@ impl Packing {
     fn beside<A: CkksOps>(&self, eval: &A, v: &A::Ciphertext) -> Result<A::Ciphertext> {
         eval.with_len(eval.repeated(v.clone(), self.slots())?, self.slots())
     }
-}
-
-pub(super) fn check_slots(x: &Metadata, needed: usize) -> Result<()> {
-    let found = x.meta.slots;
-    if found != needed {
-        return Err(error::slot_count(found, needed, needed));
-    }
-    Ok(())
 }

@@ -17,14 +17,13 @@ mod encrypted;
 mod plain;
 mod square;
 
+use bellerophon_ckks::Result;
+use bellerophon_ring::NttTable;
 pub use encrypted::Packing;
 pub use plain::{Matrix, MatrixVector};
 pub use square::{MatrixProduct, transpose};
 
-use bellerophon_ring::NttTable;
-
 use crate::{diagonals::Diagonals, error};
-use bellerophon_ckks::Result;
 
 /// `log2` of the slots of the largest ring.
 const MAX_LOG_SLOTS: u32 = *NttTable::LOG_DEGREES.end() - 1;

@@ -1,19 +1,14 @@
 //! Products of plain matrices with encrypted vectors and matrices.
 
-use super::{area, encrypted::check_slots, from_entries};
+use bellerophon_ckks::eval::statements::{mixed, separate_unless};
+use bellerophon_ckks::lengths::check_len;
+use bellerophon_ckks::{CkksOps, Complex64, ComposedOps, KeyLevels, Params, Result, SlotValue};
+
+use super::{area, from_entries};
 use crate::circuit_ops::CircuitOps;
-use crate::{
-    diagonals::Diagonals,
-    error,
-    lintrans::{LinearOptions, LinearTransform},
-};
-#[cfg(doc)]
-use bellerophon_ckks::ErrorKind;
-use bellerophon_ckks::{
-    CkksOps, Complex64, ComposedOps, KeyLevels, Params, Result, SlotValue,
-    eval::statements::{mixed, separate_unless},
-    lengths::check_len,
-};
+use crate::diagonals::Diagonals;
+use crate::error;
+use crate::lintrans::{LinearOptions, LinearTransform};
 
 /// A matrix of numbers of any shape.
 #[derive(Clone, PartialEq)]
@@ -33,10 +28,6 @@ impl std::fmt::Debug for Matrix {
 
 impl Matrix {
     /// The matrix with these rows.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Length`] for no rows or empty ones, [`ErrorKind::Shape`] for rows of
-    /// different lengths, [`ErrorKind::NotFinite`].
     pub fn from_rows<T: SlotValue>(rows: &[Vec<T>]) -> Result<Self> {
         let columns = rows.first().map_or(0, Vec::len);
         if let Some(i) = rows.iter().position(|row| row.len() != columns) {
@@ -53,9 +44,6 @@ impl Matrix {
     }
 
     /// The entry in row `i` and column `j`.
-    ///
-    /// # Panics
-    /// When there is no such entry.
     pub(crate) fn at(&self, i: usize, j: usize) -> Complex64 {
         assert!(i < self.rows && j < self.columns, "no entry ({i}, {j})");
         self.entries[i * self.columns + j]
@@ -69,9 +57,6 @@ impl Matrix {
     /// `M X` for encrypted matrices `X` of `columns` columns and as many rows as `M` has columns,
     /// row by row: a transform over the slots of the taller of `X` and `M X`. As many diagonals as
     /// that has rows.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] for more slots than any ring has.
     pub fn times_left(&self, columns: usize) -> Result<Diagonals> {
         let slots = area(self.rows.max(self.columns), columns)?;
         let stride = columns.next_power_of_two();
@@ -86,9 +71,6 @@ impl Matrix {
     /// `X M` for encrypted matrices `X` of `rows` rows and as many columns as `M` has rows, row by
     /// row at the stride of the wider of `X` and `X M`. Up to `2 d - 1` diagonals for that width
     /// `d`.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] for more slots than any ring has.
     pub fn times_right(&self, rows: usize) -> Result<Diagonals> {
         let slots = area(rows, self.rows.max(self.columns))?;
         let stride = self.rows.max(self.columns).next_power_of_two();
@@ -142,9 +124,6 @@ pub struct MatrixVector {
 
 impl MatrixVector {
     /// Prepares the product for vectors at `level`.
-    ///
-    /// # Errors
-    /// As for [`LinearTransform::new`].
     pub fn new(params: &Params, m: &Matrix, level: usize, options: LinearOptions) -> Result<Self> {
         let (tall, wide) = (m.rows.next_power_of_two(), m.columns.next_power_of_two());
         let slots = tall.max(wide);
@@ -175,7 +154,7 @@ impl MatrixVector {
 
     /// The keys of the product.
     pub fn keys(&self) -> KeyLevels {
-        let below = self.transform.level() - 1;
+        let below = self.transform.level - 1;
         self.transform.keys().inner_sum(self.parts, self.stride as i64, below)
     }
 
@@ -185,22 +164,18 @@ impl MatrixVector {
     ///
     /// The result has one value per row of `M`; with fewer rows than columns it is repeated over
     /// the slots.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] and [`ErrorKind::Length`] for a vector of another length,
-    /// and as for [`CircuitOps::transform`](crate::CircuitOps::transform).
     pub fn apply<A: CkksOps>(&self, eval: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
         eval.composed("multiply a vector by a matrix", || {
             let metadata = eval.metadata(x);
-            check_slots(&metadata, self.width)?;
+            error::check_slots(&metadata.meta, self.width)?;
             if metadata.meta.len != self.width {
                 check_len(metadata.meta.len, self.columns)?;
             }
             // Slots after the columns are multiplied by zero, in every repetition under a tall
             // matrix.
             let related = eval.origins(x).is_mixed();
-            let x = eval.repeated(x.clone(), self.transform.slots())?;
-            let x = eval.with_len(x, self.transform.slots())?;
+            let x = eval.repeated(x.clone(), self.transform.slots)?;
+            let x = eval.with_len(x, self.transform.slots)?;
             // A row takes each entry from one of the repetitions.
             let x = separate_unless(eval, x, related);
             let product = eval.transform(&x, &self.transform)?;

@@ -1,18 +1,14 @@
 //! Products of encrypted square matrices (Jiang, Kim, Lauter and Song, eprint 2018/1041).
 
-use super::{area, encrypted::check_slots, from_entries};
-use crate::circuit_ops::CircuitOps;
-use crate::{
-    diagonals::Diagonals,
-    error,
-    lintrans::{LinearOptions, LinearTransform},
-};
-#[cfg(doc)]
-use bellerophon_ckks::ErrorKind;
+use bellerophon_ckks::eval::mask::whole;
 use bellerophon_ckks::eval::statements::within;
-use bellerophon_ckks::{
-    CkksOps, Complex64, ComposedOps, KeyLevels, Params, Result, eval::mask::whole,
-};
+use bellerophon_ckks::{CkksOps, Complex64, ComposedOps, KeyLevels, Params, Result};
+
+use super::{area, from_entries};
+use crate::circuit_ops::CircuitOps;
+use crate::diagonals::Diagonals;
+use crate::error;
+use crate::lintrans::{LinearOptions, LinearTransform};
 
 /// The product of two encrypted `d x d` matrices, each in the `d^2` slots of one ciphertext, row by
 /// row (eprint 2018/1041, section 3):
@@ -38,10 +34,6 @@ impl MatrixProduct {
     pub const LEVELS: usize = 3;
 
     /// Prepares products of matrices of dimension `d`, a power of two, at `level`.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] when `d` is no power of two or too large, [`ErrorKind::OutOfLevels`]
-    /// below level 3, [`ErrorKind::TooManyValues`] when `d^2` slots are more than there are.
     pub fn new(params: &Params, dimension: usize, level: usize) -> Result<Self> {
         let d = check_dimension(dimension)?;
         if level < Self::LEVELS {
@@ -75,7 +67,7 @@ impl MatrixProduct {
     /// The keys of the product.
     pub fn keys(&self) -> KeyLevels {
         let d = self.dimension as i64;
-        let below = self.sigma.level() - 1;
+        let below = self.sigma.level - 1;
         KeyLevels::default()
             .multiply(below - 1)
             .and(&self.sigma.keys())
@@ -84,10 +76,6 @@ impl MatrixProduct {
     }
 
     /// `A B`. Takes three levels from the prepared one.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] for operands of other than `d^2` slots, [`ErrorKind::OutOfLevels`]
-    /// when one is below the level, missing keys, [`ErrorKind::Range`] and mismatches.
     pub fn apply<A: CkksOps>(
         &self,
         eval: &A,
@@ -96,7 +84,7 @@ impl MatrixProduct {
     ) -> Result<A::Ciphertext> {
         eval.composed("multiply matrices", || {
             for x in [a, b] {
-                check_slots(&eval.metadata(x), self.dimension * self.dimension)?;
+                error::check_slots(&eval.metadata(x).meta, self.dimension * self.dimension)?;
             }
             let related = eval.origins(a).mixes_with(&eval.origins(b));
             let (a, b) = (whole(eval, a)?, whole(eval, b)?);
@@ -164,9 +152,6 @@ impl MatrixProduct {
 
 /// The transpose of a `d x d` matrix in `d^2` slots, row by row or column by column: `2 d - 1`
 /// diagonals, at distance `d - 1`.
-///
-/// # Errors
-/// [`ErrorKind::Shape`] when `d` is no power of two or `d^2` slots are more than any ring has.
 pub fn transpose(dimension: usize) -> Result<Diagonals> {
     let d = check_dimension(dimension)?;
     let entries = (0..d * d).map(|slot| (slot, slot % d * d + slot / d, Complex64::ONE));
@@ -175,8 +160,7 @@ pub fn transpose(dimension: usize) -> Result<Diagonals> {
 
 fn check_dimension(dimension: usize) -> Result<usize> {
     if !dimension.is_power_of_two() {
-        let reason = format!("dimension {dimension}: need a power of two");
-        return Err(error::shape(reason));
+        return Err(error::shape(format!("dimension {dimension}: need a power of two")));
     }
     area(dimension, dimension)?;
     Ok(dimension)

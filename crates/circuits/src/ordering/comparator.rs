@@ -1,22 +1,18 @@
 //! Comparison of encrypted numbers, with its error bounds.
 
-#[cfg(doc)]
-use crate::circuit_ops::CircuitOps;
-#[cfg(doc)]
-use bellerophon_ckks::ErrorKind;
-use bellerophon_ckks::refresh;
 use std::fmt;
 
+#[cfg(doc)]
+use bellerophon_ckks::ErrorKind;
+use bellerophon_ckks::{CiphertextMeta, CkksOps, Interval, KeyLevels, Result, refresh};
+
 use super::unit::{Unit, largest_excess, surest_error};
-use crate::{
-    approx::{
-        Accuracy, Kind, Sign,
-        compare::{signed, signed_where, step_variance},
-    },
-    error,
-    polynomial::Sensitivity,
-};
-use bellerophon_ckks::{CiphertextMeta, CkksOps, Interval, KeyLevels, Result};
+use crate::approx::compare::{signed, signed_where, step_variance};
+use crate::approx::{Accuracy, Kind, Sign};
+#[cfg(doc)]
+use crate::circuit_ops::CircuitOps;
+use crate::error;
+use crate::polynomial::Sensitivity;
 
 /// The error of the sign of [`Comparator::new`], as a part of its margin.
 const ERROR_SHARE: f64 = 1.0 / 16.0;
@@ -53,13 +49,12 @@ const LARGEST_MARGIN: f64 = 0.25;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Comparator {
-    sign: Sign,
+    /// The sign of differences, in units of the width of the declared range.
+    pub(crate) sign: Sign,
     loss: f64,
     /// A bound on the sensitivity of products of differences with their signs.
     sensitivity: Sensitivity,
-    /// A bound on the slope of the sign.
     pub(super) slope: f64,
-    /// Whether all values are integers.
     integers: bool,
 }
 
@@ -82,15 +77,15 @@ impl Comparator {
     /// [`ErrorKind::Accuracy`] for another radius than 1, a margin above 1/4, or an error of
     /// 1/4 or more.
     pub fn of(sign: Sign) -> Result<Self> {
-        let possible = sign.radius() == 1.0 && sign.threshold() <= LARGEST_MARGIN;
+        let possible = sign.radius == 1.0 && sign.threshold() <= LARGEST_MARGIN;
         if !possible || sign.error() >= 0.25 {
             return Err(error::approximation(
                 "comparison".into(),
                 format!("{sign}: need radius 1, a margin up to 1/4, an error below 1/4"),
             ));
         }
-        let (loss, sensitivity) = (loss(&sign), sign.product_sensitivity());
-        let slope = sign.slope();
+        let (loss, sensitivity) = (loss(&sign), sign.product);
+        let slope = sign.slope;
         Ok(Self { sign, loss, sensitivity, slope, integers: false })
     }
 
@@ -126,9 +121,6 @@ impl Comparator {
 
     /// Refuses integers of a range that this comparator does not tell apart, and counts of `len` of
     /// them whose errors add up to 1/4.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Accuracy`].
     pub(super) fn check_integers(&self, range: Interval, len: usize) -> Result<()> {
         // Half the distance of two integers, as a part of the width of the range.
         let half = 0.5 / (range.hi() - range.lo()).max(1.0);
@@ -154,9 +146,6 @@ impl Comparator {
 
     /// Refuses counts of `len` integers whose noise may reach 1/4, by a bound for errors of any
     /// correlation ([`counted`](Self::counted)).
-    ///
-    /// # Errors
-    /// [`ErrorKind::Noise`].
     pub(super) fn check_count(&self, meta: &CiphertextMeta, len: usize) -> Result<()> {
         let (error, most) = (surest_error(meta), 0.25);
         if !self.integers || error < most {
@@ -164,11 +153,6 @@ impl Comparator {
         }
         let [log2_error, log2_most] = [error, most].map(|noise| (noise / len as f64).log2());
         Err(error::too_noisy(log2_error, log2_most))
-    }
-
-    /// The sign of differences, in units of the width of the declared range.
-    pub(crate) fn sign(&self) -> &Sign {
-        &self.sign
     }
 
     /// The least distinguished difference, as a part of the width of the declared range: the margin
@@ -301,8 +285,7 @@ impl fmt::Display for Comparator {
     }
 }
 
-/// A difference with the stated range `[-1, 1]`, error included, if the margin covers the error.
-/// Otherwise its excess would grow by the steep slopes at the ends of the domain.
+/// A difference in `[-1, 1]`, error included, if the margin covers the error.
 fn enclosed<A: CkksOps>(a: &A, d: &A::Ciphertext) -> Result<A::Ciphertext> {
     let meta = a.metadata(d).meta;
     let reach = meta.bounds.slots().bound() + largest_excess(&meta);
@@ -320,8 +303,10 @@ fn loss(sign: &Sign) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use bellerophon_ckks::Bounds;
+    use bellerophon_ckks::noise::Noise;
+
     use super::*;
-    use bellerophon_ckks::{Bounds, noise::Noise};
 
     fn comparators() -> impl Iterator<Item = Comparator> {
         let degrees: [(f64, &[usize]); 4] =
@@ -354,7 +339,7 @@ mod tests {
     #[test]
     fn near_ties_do_not_blow_up_noise() {
         for comparator in comparators() {
-            let sign = comparator.sign();
+            let sign = &comparator.sign;
             let step = sign.threshold() / 10_000.0;
             let product = |i: i32| f64::from(i) * step * sign.eval(f64::from(i) * step);
             let slope = |i: i32| (product(i + 1) - product(i)) / step;

@@ -1,26 +1,23 @@
 //! Counts of values below a threshold, and quantiles by bisection with such counts.
 
-use super::{
-    Comparator,
-    unit::{SLACK, Unit, check_noise, opened},
-};
-use crate::error;
 #[cfg(doc)]
 use bellerophon_ckks::ErrorKind;
+use bellerophon_ckks::eval::statements::within;
 use bellerophon_ckks::noise::Noise;
 use bellerophon_ckks::origins::Relation;
-use bellerophon_ckks::{
-    CiphertextMeta, CkksOps, ComposedOps, Interval, Result, eval::statements::within, refresh,
-};
+use bellerophon_ckks::{CiphertextMeta, CkksOps, ComposedOps, Interval, Result, refresh};
+
+use super::Comparator;
+use super::unit::{SLACK, Unit, check_noise, opened};
+use crate::error;
 
 /// Bits of the last step of a bisection below the margin.
 const STEP_BITS: f64 = 2.0;
 
 impl Comparator {
-    /// Bound on the error of one value in a count: half of the error of the sign where the value is
-    /// at least one margin from the threshold. Nearer values count by a number between 0 and 1.
+    /// Bound on the error of one value in a count, outside the margin.
     pub(super) fn count_error(&self) -> f64 {
-        0.5 * self.sign().error()
+        0.5 * self.sign.error()
     }
 
     /// The number of values below a threshold of the declared range, in every slot.
@@ -44,7 +41,7 @@ impl Comparator {
     ) -> Result<A::Ciphertext> {
         a.composed("count below a threshold", || {
             let CiphertextMeta { bounds, .. } = a.metadata(x).meta;
-            let unit = Unit::of(bounds.values, self.sign())?;
+            let unit = Unit::of(bounds.values, &self.sign)?;
             let (lo, hi) = (bounds.values.lo(), bounds.values.hi());
             let boundary = self.boundary(threshold);
             if !(lo..=hi).contains(&boundary) {
@@ -73,11 +70,6 @@ impl Comparator {
     /// too.
     ///
     /// Takes [`levels`](Self::levels) levels and one more, which clears the padding.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] for a value of more slots than the vector, [`ErrorKind::Shape`] for
-    /// one that is not in all the slots that it is compared with, and those of all functions here
-    /// ([module](super)).
     pub fn rank<A: CkksOps>(
         &self,
         a: &A,
@@ -97,7 +89,7 @@ impl Comparator {
                 return Err(error::shape(reason));
             }
             let range = of_x.bounds.values.hull(&of_value.bounds.values);
-            let unit = Unit::of(range, self.sign())?;
+            let unit = Unit::of(range, &self.sign)?;
             self.check_integers(range, of_x.len)?;
             let u = unit.entered(a, x, 0.0)?;
             let v = a.repeated(unit.entered(a, value, 0.0)?, of_x.slots)?;
@@ -126,12 +118,11 @@ impl Comparator {
         let slots = a.metadata(d).meta.slots;
         let steps = self.counted(a, d, (len < slots).then_some(padding))?;
         let sum = a.sum_slots(&*refresh::replenished(a, &steps, 1)?)?;
-        let each = 0.5 * (1.0 + self.sign().eval(padding));
+        let each = 0.5 * (1.0 + self.sign.eval(padding));
         let count = a.add_scalar(&sum, -each * (slots - len) as f64)?;
         Ok(within(a, count, self.count_range(len)?))
     }
 
-    /// The range of counts among `len` values.
     fn count_range(&self, len: usize) -> Result<Interval> {
         let (len, beyond) = (len as f64, self.count_error());
         Interval::real(-len * beyond, len * (1.0 + beyond))
@@ -156,35 +147,29 @@ impl Comparator {
 }
 
 impl Comparator {
-    /// Steps of [`quantile`](Self::quantile): each halves what is left of the declared range, to a
-    /// quarter of the margin or less.
+    /// Steps of [`quantile`](Self::quantile), down to a quarter of the margin or less.
     pub(super) fn quantile_steps(&self) -> usize {
-        (STEP_BITS - self.sign().threshold().log2()).ceil() as usize
+        (STEP_BITS - self.sign.threshold().log2()).ceil() as usize
     }
 
-    /// Bound on the distance of [`quantile`](Self::quantile) from a value of a rank within
-    /// [`quantile_rank_error`](Self::quantile_rank_error), as a part of the width of the declared
-    /// range: the margin, the last step and the error of the sign.
+    /// See [`error`](Self::error): the margin, the last step and the error of the sign.
     pub(super) fn quantile_error(&self) -> f64 {
         let last = 0.5f64.powi(self.quantile_steps() as i32 + 1);
-        (self.sign().threshold() + self.sign().error()) * Unit::widening(self.sign()) + last
+        (self.sign.threshold() + self.sign.error()) * Unit::widening(&self.sign) + last
     }
 
     /// Bound on the error of the rank in [`quantile`](Self::quantile), as a part of the number of
     /// values.
     pub fn quantile_rank_error(&self) -> f64 {
-        (self.sign().threshold() + self.sign().error()) / self.shrunk() + self.count_error()
+        (self.sign.threshold() + self.sign.error()) / self.shrunk() + self.count_error()
     }
 
     /// The factor of the excess of a count before its sign.
     fn shrunk(&self) -> f64 {
-        1.0 - 2.0 * self.sign().error() - SLACK
+        1.0 - 2.0 * self.sign.error() - SLACK
     }
 
     /// The median of a vector, [`quantile`](Self::quantile) 1/2.
-    ///
-    /// # Errors
-    /// As for [`quantile`](Self::quantile).
     pub fn median<A: CkksOps>(&self, a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
         a.composed("median", || self.quantile(a, x, 0.5))
     }
@@ -214,31 +199,26 @@ impl Comparator {
     /// range.
     ///
     /// Takes twice [`levels`](Self::levels) levels for each step, and two more.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] unless `q` is from 0 to 1, and those of all functions here
-    /// ([module](super)).
     pub fn quantile<A: CkksOps>(&self, a: &A, x: &A::Ciphertext, q: f64) -> Result<A::Ciphertext> {
         a.composed("quantile", || {
             if !(0.0..=1.0).contains(&q) {
-                let reason = format!("the quantile {q:?}: need a part from 0 to 1");
-                return Err(error::shape(reason));
+                return Err(error::shape(format!("the quantile {q:?}: need a part from 0 to 1")));
             }
             let CiphertextMeta { len, bounds, .. } = a.metadata(x).meta;
             // Step 1: the values in the unit of the comparator.
-            let unit = Unit::of(bounds.values, self.sign())?;
+            let unit = Unit::of(bounds.values, &self.sign)?;
             // Errors of the values move their quantile by at most the largest of them.
             let (of_u, u) = opened(a, unit.entered(a, x, 0.0)?);
             // Step 2: all moves together reach the ends of the declared range, and not beyond.
             let reach = unit.place(bounds.values.hi());
-            let (first, mut decided) = self.moved(a, &u, None, (len, q, 0.5 * reach))?;
+            let (first, mut decided) = self.moved(a, &u, None, len, q, 0.5 * reach)?;
             let mut threshold = unit.settled(a, first, &of_u)?;
             // Step 3: bisection: every move is half as long as the one before.
             for step in 1..self.quantile_steps() {
                 let by = reach * 0.5f64.powi(step as i32 + 1);
                 let (before, last) = opened(a, threshold);
                 let last = self.ready(a, last)?;
-                let (next, noise) = self.moved(a, &u, Some(&last), (len, q, by))?;
+                let (next, noise) = self.moved(a, &u, Some(&last), len, q, by)?;
                 decided = decided.sum(noise, Relation::Independent);
                 threshold = unit.settled(a, next, &before)?;
             }
@@ -259,7 +239,9 @@ impl Comparator {
         a: &A,
         u: &A::Ciphertext,
         threshold: Option<&A::Ciphertext>,
-        (len, q, by): (usize, f64, f64),
+        len: usize,
+        q: f64,
+        by: f64,
     ) -> Result<(A::Ciphertext, Noise)> {
         // Step 1: the part of the values above the threshold minus the wanted one, scaled so that
         // the difference and its error are in [-1, 1].
@@ -274,7 +256,7 @@ impl Comparator {
         let (of_f, f) = opened(a, a.assume_range_with_padding(f, Interval::real(-1.0, 1.0)?));
         // Step 2: its sign moves the threshold.
         let s = self.signs(a, &f)?;
-        let by = by / (1.0 + self.sign().error());
+        let by = by / (1.0 + self.sign.error());
         let moved: Vec<_> = threshold.map(|t| (t, 1.0)).into_iter().chain([(&s, by)]).collect();
         let decided = of_f.meta.noise * (by * self.slope / of_f.meta.scale).powi(2);
         Ok((a.linear_combination(&moved, 0.0, None)?, decided))

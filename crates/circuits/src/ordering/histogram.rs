@@ -2,8 +2,6 @@
 
 use super::{Comparator, unit::Unit};
 use crate::error;
-#[cfg(doc)]
-use bellerophon_ckks::ErrorKind;
 use bellerophon_ckks::{Bounds, CiphertextMeta, CkksOps, Interval, Result};
 
 impl Comparator {
@@ -21,10 +19,6 @@ impl Comparator {
     /// Each edge inside the declared range takes one comparison of the whole vector.
     ///
     /// Takes [`levels`](Self::levels) levels and one more; all comparisons are at the same levels.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] unless there are two edges or more, finite and increasing, and no more
-    /// bins than the ring has slots; those of all functions here ([module](super)).
     pub fn histogram<A: CkksOps>(
         &self,
         a: &A,
@@ -34,7 +28,7 @@ impl Comparator {
         a.composed("histogram", || {
             let bins = check_edges(edges, a.params().max_slots())?;
             let CiphertextMeta { len, slots, bounds, .. } = a.metadata(x).meta;
-            let unit = Unit::of(bounds.values, self.sign())?;
+            let unit = Unit::of(bounds.values, &self.sign)?;
             self.check_integers(bounds.values, len)?;
             let filler = self.filler(&unit, bounds.values);
             let u = self.ready(a, unit.entered(a, x, filler)?)?;
@@ -58,7 +52,12 @@ impl Comparator {
                 if boundary <= bounds.values.lo() {
                     known.iter_mut().zip(&weight).for_each(|(known, w)| *known += w * len as f64);
                 } else if boundary <= bounds.values.hi() && !closed {
-                    let count = self.count_from(a, &u, unit.place(boundary), (len, filler))?;
+                    let count = self.positives(
+                        a,
+                        &a.add_scalar(&u, -unit.place(boundary))?,
+                        len,
+                        filler - unit.place(boundary),
+                    )?;
                     counts.push(a.with_len(a.repeated(count, width)?, bins)?);
                     weights.push(weight);
                 }
@@ -78,18 +77,6 @@ impl Comparator {
             let bounds = Bounds::padded(range, bins < meta.slots);
             Ok(a.with_metadata(counts, CiphertextMeta { bounds, ..meta }))
         })
-    }
-
-    /// The number of slots among the first `len` of `u` that are at least `edge`, in every slot;
-    /// the other slots of `u` are `filler`.
-    fn count_from<A: CkksOps>(
-        &self,
-        a: &A,
-        u: &A::Ciphertext,
-        edge: f64,
-        (len, filler): (usize, f64),
-    ) -> Result<A::Ciphertext> {
-        self.positives(a, &a.add_scalar(u, -edge)?, len, filler - edge)
     }
 }
 

@@ -29,8 +29,7 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// What the first slot of each pair gets, among the first `wires` of `slots` slots: 1 for the
-    /// larger value, -1 for the smaller one, 0 in slots that are no first one.
+    /// What the first slot of each pair gets: 1 for the larger value, -1 for the smaller one.
     pub(crate) fn weights(self, wires: usize, slots: usize) -> Vec<f64> {
         let weight = |i: usize| match (i < wires && i & self.distance == 0, i & self.reversed) {
             (false, _) => 0.0,

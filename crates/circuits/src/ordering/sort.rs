@@ -1,14 +1,11 @@
 //! Sorting and the largest values, by networks.
 
-use super::{
-    Comparator, Order,
-    network::{self, Stage},
-    unit::{Unit, opened},
-};
-use crate::error;
-#[cfg(doc)]
-use bellerophon_ckks::ErrorKind;
 use bellerophon_ckks::{CiphertextMeta, CkksOps, Result};
+
+use super::network::{self, Stage};
+use super::unit::{Unit, opened};
+use super::{Comparator, Order};
+use crate::error;
 
 impl Comparator {
     /// The values of a vector in order, by Batcher's bitonic network: every stage compares all
@@ -37,9 +34,6 @@ impl Comparator {
     /// }
     /// # Ok::<(), bellerophon_ckks::Error>(())
     /// ```
-    ///
-    /// # Errors
-    /// Those of all functions here ([module](super)).
     pub fn sort<A: CkksOps>(
         &self,
         a: &A,
@@ -57,10 +51,6 @@ impl Comparator {
     ///
     /// Takes [`levels`](Self::levels) levels for each of its [`stages`](Self::stages), and two
     /// more. Each value is within its [`error`](Self::error).
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] for a `k` that is zero or above the number of values, and those of all
-    /// functions here ([module](super)).
     pub fn top_k<A: CkksOps>(&self, a: &A, x: &A::Ciphertext, k: usize) -> Result<A::Ciphertext> {
         let len = a.metadata(x).meta.len;
         a.composed("top k", || {
@@ -84,7 +74,7 @@ impl Comparator {
         kept: usize,
     ) -> Result<A::Ciphertext> {
         let CiphertextMeta { len, bounds, .. } = a.metadata(x).meta;
-        let unit = Unit::of(bounds.values, self.sign())?;
+        let unit = Unit::of(bounds.values, &self.sign)?;
         let wires = len.next_power_of_two();
         // Padding that is as far behind as a value can be: it ties with those, which costs nothing.
         let last = match order {
@@ -98,7 +88,6 @@ impl Comparator {
         unit.left(a, &u, kept)
     }
 
-    /// One stage of a network on the first `wires` slots.
     fn exchanged<A: CkksOps>(
         &self,
         a: &A,

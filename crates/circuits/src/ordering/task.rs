@@ -1,10 +1,9 @@
 //! The tasks of a comparator: their keys, stages and errors.
 
-use super::{
-    Comparator, Order,
-    network::{selection, sorting},
-};
 use bellerophon_ckks::KeyLevels;
+
+use super::network::{selection, sorting};
+use super::{Comparator, Order};
 
 /// A task of a [`Comparator`] and the size of its vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

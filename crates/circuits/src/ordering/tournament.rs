@@ -1,12 +1,11 @@
 //! Maximum, minimum and argmax of a vector.
 
-use super::{
-    Comparator,
-    task::distances,
-    unit::{Unit, joined, opened},
-};
-use crate::approx::{Accuracy, Sign};
 use bellerophon_ckks::{Bounds, CiphertextMeta, CkksOps, Interval, Result};
+
+use super::Comparator;
+use super::task::distances;
+use super::unit::{Unit, joined, opened};
+use crate::approx::{Accuracy, Sign};
 
 /// Largest error of an index from the comparisons of all rounds.
 const INDEX_ERROR: f64 = 1.0 / 8.0;
@@ -18,17 +17,11 @@ impl Comparator {
     ///
     /// Takes [`levels`](Self::levels) levels for each round, and two more. The result is within
     /// its [`error`](Self::error).
-    ///
-    /// # Errors
-    /// Those of all functions here ([module](super)).
     pub fn max<A: CkksOps>(&self, a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
         a.composed("maximum of a vector", || self.extreme(a, x, 1.0))
     }
 
     /// The smallest value of a vector; see [`max`](Self::max).
-    ///
-    /// # Errors
-    /// Those of all functions here ([module](super)).
     pub fn min<A: CkksOps>(&self, a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
         a.composed("minimum of a vector", || self.extreme(a, x, -1.0))
     }
@@ -52,7 +45,7 @@ impl Comparator {
         a.composed("index of the maximum", || {
             let CiphertextMeta { len, slots, bounds, .. } = a.metadata(x).meta;
             let comparator = self.arg_max_comparator(slots)?;
-            let unit = Unit::of(bounds.values, comparator.sign())?;
+            let unit = Unit::of(bounds.values, &comparator.sign)?;
             let mut u = unit.entered(a, x, unit.place(bounds.values.lo()))?;
             // Indices as parts of the number of slots: numbers of [0, 1].
             let numbers: Vec<f64> = (0..slots).map(|i| i as f64 / slots as f64).collect();
@@ -65,7 +58,7 @@ impl Comparator {
                 // Step 1: signs of the differences to a later slot, which wins by more than the
                 // margin only.
                 let d = a.sub(&u, &a.rotate(&u, distance)?)?;
-                let signs = comparator.signs(a, &a.add_scalar(&d, self.sign().threshold())?)?;
+                let signs = comparator.signs(a, &a.add_scalar(&d, self.sign.threshold())?)?;
                 // Step 2: values and indices of the later slot replace the own ones where the signs
                 // are -1.
                 let gain = comparator.gain(a, &d, &signs, &ones)?;
@@ -85,21 +78,16 @@ impl Comparator {
         })
     }
 
-    /// The comparator of [`arg_max`](Self::arg_max) among `slots` slots: with the same margin, and
-    /// an error of the sign that moves an index by at most 1/8.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Accuracy`](bellerophon_ckks::ErrorKind::Accuracy) where no sign is exact
-    /// enough.
+    /// The comparator with an error of the sign that moves an index by at most 1/8.
     fn arg_max_comparator(&self, slots: usize) -> Result<Self> {
         // A round is off by at most the error of the sign, of the distance of two places.
         let all = slots as f64 * f64::from(slots.ilog2().max(1));
         let needed = INDEX_ERROR / all;
-        match self.sign().error() <= needed {
+        match self.sign.error() <= needed {
             true => Ok(self.clone()),
             false => {
                 let accuracy = Accuracy::absolute(needed);
-                Self::of(Sign::new(1.0, self.sign().threshold(), accuracy)?)
+                Self::of(Sign::new(1.0, self.sign.threshold(), accuracy)?)
             }
         }
     }
@@ -107,7 +95,7 @@ impl Comparator {
     /// The largest value, or the smallest one for the weight -1.
     fn extreme<A: CkksOps>(&self, a: &A, x: &A::Ciphertext, weight: f64) -> Result<A::Ciphertext> {
         let CiphertextMeta { len, slots, bounds, .. } = a.metadata(x).meta;
-        let unit = Unit::of(bounds.values, self.sign())?;
+        let unit = Unit::of(bounds.values, &self.sign)?;
         let least = if weight > 0.0 { bounds.values.lo() } else { bounds.values.hi() };
         let mut u = unit.entered(a, x, unit.place(least))?;
         let weights = vec![weight; slots];

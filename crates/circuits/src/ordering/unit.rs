@@ -6,14 +6,11 @@
 //! square over its domain; the noise of two values closer than the margin may grow by a factor
 //! below 1.6.
 
-use crate::{approx::Sign, error};
-#[cfg(doc)]
-use bellerophon_ckks::ErrorKind;
+use bellerophon_ckks::noise::{self, Noise};
 use bellerophon_ckks::origins::Relation;
-use bellerophon_ckks::{
-    Bounds, CiphertextMeta, CkksOps, Interval, Metadata, Result,
-    noise::{self, Noise},
-};
+use bellerophon_ckks::{Bounds, CiphertextMeta, CkksOps, Interval, Metadata, Result};
+
+use crate::{approx::Sign, error};
 
 /// Room for noise on either side of the declared range, in units of differences: the rest of the
 /// width 1.
@@ -36,9 +33,6 @@ pub(super) struct Unit {
 
 impl Unit {
     /// The unit of vectors of one range, whose differences this sign compares.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] for a range that is not real.
     pub(crate) fn of(range: Interval, sign: &Sign) -> Result<Self> {
         if !range.is_real() {
             let reason = "the values may be complex, and only real numbers have an order: take \
@@ -79,9 +73,6 @@ impl Unit {
 
     /// A vector after a step that keeps the hull of its values: every slot lies in `[-half, half]`,
     /// error included, and the noise is that of the step and from before ([`joined`]).
-    ///
-    /// # Errors
-    /// [`ErrorKind::Noise`] where the noise may leave the slack beside the declared range.
     pub(crate) fn settled<A: CkksOps>(
         &self,
         a: &A,
@@ -113,8 +104,7 @@ impl Unit {
         Ok(u)
     }
 
-    /// The first `len` slots of `u` in the units of the caller, in the declared range but for
-    /// noise, with zeros behind. Takes one level.
+    /// The first `len` slots in the units of the caller, with zeros behind. Takes one level.
     pub(crate) fn left<A: CkksOps>(
         &self,
         a: &A,
@@ -166,8 +156,7 @@ pub(super) fn opened<A: CkksOps>(a: &A, x: A::Ciphertext) -> (Metadata, A::Ciphe
     (metadata, a.with_metadata(x, CiphertextMeta { noise: Noise::NONE, ..metadata.meta }))
 }
 
-/// A vector of a known range with the noise of its last step, after [`opened`], plus the noise from
-/// before.
+/// A vector with the noise of its last step, after [`opened`], plus that from before.
 pub(super) fn joined<A: CkksOps>(
     a: &A,
     y: A::Ciphertext,

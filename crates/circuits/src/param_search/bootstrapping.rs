@@ -9,16 +9,16 @@
 
 use std::sync::Arc;
 
-use bellerophon_mlwe::{
-    self as mlwe, SecretKind, Security,
-    security::{self, Model},
-};
-
-use super::bounds::{LOG2_FAILURE, MOST_LEVELS, ProgramBounds, bound, log2_size, squared};
-use super::reduction::{ReductionChoice, Reference, Variant};
-use crate::bootstrap::{BootstrapSpec, Bootstrapper};
-use bellerophon_ckks::cost::Work;
 use bellerophon_ckks::{Interval, Metadata, ModulusChain, Params, ParamsSpec, Result, noise};
+use bellerophon_mlwe::security::{self, Model};
+use bellerophon_mlwe::{self as mlwe, SecretKind, Security};
+
+use super::bounds::{
+    LOG2_FAILURE, MOST_LEVELS, ProgramBounds, bound, by_product, log2_size, squared,
+};
+use super::reduction::{ReductionChoice, Reference, Variant};
+use super::selected::{SelectedBootstrap, SelectedParams};
+use crate::bootstrap::{BootstrapSpec, Bootstrapper};
 
 /// `log2` of the reference scale at which a bootstrap is predicted first.
 const REFERENCE: u32 = 42;
@@ -47,36 +47,6 @@ const SPECIAL: (u32, usize) = (50, 16);
 /// Weight of the sparse secret: the largest that the security tables cover.
 const WEIGHT: usize = 1024;
 
-/// The bootstrapping part of a selected set.
-#[derive(Debug, Clone)]
-pub struct SelectedBootstrap {
-    /// The bootstrapper, with levels, keys and predictions. Its matrices are not encoded in
-    /// advance.
-    pub bootstrapper: Arc<Bootstrapper>,
-    /// Correct bits after the binary point in the worst slot of a bootstrapped vector of numbers of
-    /// `[-1, 1]`, except with probability `2^`[`LOG2_FAILURE`] ([`Metadata::worst`]).
-    pub bits: f64,
-    /// The chosen EvalMod, and those that should meet the requirements at a higher cost: by their
-    /// predicted times.
-    pub reductions: Vec<ReductionChoice>,
-}
-
-/// A set that meets the requirements.
-pub(super) struct Found {
-    pub params: Params,
-    pub chain: ModulusChain,
-    pub log_scale: u32,
-    pub bits: f64,
-    pub bootstrap: SelectedBootstrap,
-}
-
-impl Found {
-    /// The report of its EvalMod.
-    fn report(&self) -> ReductionChoice {
-        self.bootstrap.reductions[0]
-    }
-}
-
 /// A ring and a secret kind, with a bootstrap there.
 pub(super) struct Candidate {
     degree: usize,
@@ -87,8 +57,7 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    /// Predicts a bootstrap at the reference scale; `None` if the ring has no bootstrap or no
-    /// secure one.
+    /// A bootstrap at the reference scale; `None` without a secure one in this ring.
     pub(crate) fn new(
         requirements: &ProgramBounds,
         degree: usize,
@@ -105,9 +74,14 @@ impl Candidate {
         // Step 2: even a chain with half the levels of the default EvalMod, at the least scale,
         // must fit. This check is cheaper than the prediction.
         let reduction = spec.reduction().ok()?.depth();
-        let user = (*LOG_SCALES.start(), requirements.depth.max(1));
-        let least =
-            at_scale(&spec, user.0).chain_around(reduction / 2, degree, user, (SPECIAL.0, 1));
+        let (log_scale, levels) = (*LOG_SCALES.start(), requirements.depth.max(1));
+        let spec_there = at_scale(&spec, log_scale);
+        let least = ModulusChain {
+            degree,
+            first_bits: spec_there.q0_bits(log_scale),
+            levels: spec_there.levels_around(reduction / 2, log_scale, levels),
+            special: (SPECIAL.0, 1),
+        };
         if log2_size(&least) > most {
             return None;
         }
@@ -115,8 +89,12 @@ impl Candidate {
         // Step 3: a bootstrap at the reference scale.
         let prepared = || -> Result<Reference> {
             let spec = at_scale(&spec, REFERENCE);
-            let user = (REFERENCE, 1);
-            let chain = spec.chain_around(reduction + SPARE, degree, user, (SPECIAL.0, 4));
+            let chain = ModulusChain {
+                degree,
+                first_bits: spec.q0_bits(REFERENCE),
+                levels: spec.levels_around(reduction + SPARE, REFERENCE, 1),
+                special: (SPECIAL.0, 4),
+            };
             let params = with_secret(&chain, REFERENCE, secret, Security::Insecure)?;
             let bootstrapper = Bootstrapper::new(&params, spec)?;
             let x = operand(&bootstrapper)?;
@@ -136,13 +114,14 @@ impl Candidate {
         let bound = bound(self.security, self.degree, self.secret)?;
         // At least one level for the program, or bootstrapping would be pointless.
         let levels = Some(depth.max(1)).filter(|&levels| levels <= MOST_LEVELS)?;
-        let (user, reduction) = ((log_scale, levels), variant.mod1.depth());
         let spec = at_scale(&variant.spec, log_scale);
-        let chain = spec.chain_around(reduction, self.degree, user, SPECIAL);
+        let (degree, first_bits) = (self.degree, spec.q0_bits(log_scale));
+        let levels = spec.levels_around(variant.mod1.depth(), log_scale, levels);
         (1..=SPECIAL.1)
-            .map(|count| ModulusChain { special: (SPECIAL.0, count), ..chain.clone() })
+            .map(|count| (SPECIAL.0, count))
+            .map(|special| ModulusChain { degree, first_bits, levels: levels.clone(), special })
             .filter(|chain| log2_size(chain) <= bound)
-            .min_by(|x, y| Work::of_product(x).seconds().total_cmp(&Work::of_product(y).seconds()))
+            .min_by(by_product)
     }
 
     /// Predicted bits in the worst slot after a bootstrap and `depth` squarings at this scale. The
@@ -156,8 +135,7 @@ impl Candidate {
         -(variant.worst * std.hypot(bias)).log2()
     }
 
-    /// The set, predicted exactly.
-    pub(crate) fn choose(&self, requirements: &ProgramBounds) -> Option<Found> {
+    pub(crate) fn choose(&self, requirements: &ProgramBounds) -> Option<SelectedParams> {
         let (depth, wanted) = (requirements.depth, requirements.bits());
         // Step 1: for every EvalMod the least scale by the prediction at the reference scale, and
         // the predicted time there.
@@ -179,36 +157,35 @@ impl Candidate {
 
         // Step 2: the fastest one that meets the requirements with the actual primes. Its exact
         // time may exceed the estimate: the next ones are tried as long as theirs is less.
-        let (mut best, mut others) = (None::<Found>, vec![]);
+        let (mut best, mut others) = (None::<SelectedParams>, vec![]);
         for (variant, report) in reported {
-            if best.as_ref().is_some_and(|best| best.report().seconds <= report.seconds) {
+            if best.as_ref().is_some_and(|best| chosen(best).seconds <= report.seconds) {
                 others.push(report);
                 continue;
             }
             let Some(mut found) = self.exact(requirements, &variant, report) else { continue };
             if let Some(before) = &mut best {
-                if before.report().seconds > found.report().seconds {
+                if chosen(before).seconds > chosen(&found).seconds {
                     std::mem::swap(before, &mut found);
                 }
-                others.push(found.report());
+                others.push(chosen(&found));
             } else {
                 best = Some(found);
             }
         }
         others.sort_by(|x, y| x.seconds.total_cmp(&y.seconds));
         let mut best = best?;
-        best.bootstrap.reductions.extend(others);
+        best.bootstrap.as_mut()?.reductions.extend(others);
         Some(best)
     }
 
-    /// The set with an EvalMod at the least scale at which the exact prediction meets the
-    /// requirements.
+    /// The set at the least scale at which the exact prediction meets the requirements.
     fn exact(
         &self,
         requirements: &ProgramBounds,
         variant: &Variant,
         report: ReductionChoice,
-    ) -> Option<Found> {
+    ) -> Option<SelectedParams> {
         let ProgramBounds { depth, security, .. } = *requirements;
         let wanted = requirements.bits();
         let least = report.log_scale;
@@ -233,9 +210,20 @@ impl Candidate {
                 bootstrapper: Arc::new(bootstrapper),
                 reductions: vec![variant.report(&params, log_scale, last, seconds)],
             };
-            (last >= wanted).then_some(Found { params, chain, log_scale, bits: last, bootstrap })
+            (last >= wanted).then_some(SelectedParams {
+                requirements: *requirements,
+                params,
+                chain,
+                log_scale,
+                bits: last,
+                bootstrap: Some(bootstrap),
+            })
         })
     }
+}
+
+fn chosen(set: &SelectedParams) -> ReductionChoice {
+    set.bootstrap.as_ref().expect("the set has a bootstrap").reductions[0]
 }
 
 /// A bootstrap with the levels of a scale.

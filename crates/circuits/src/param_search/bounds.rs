@@ -1,12 +1,12 @@
 //! The requirements of a program, and the bounds that every search observes.
 
-use bellerophon_mlwe::{
-    SecretKind, Security,
-    security::{self, Model},
-};
+use std::cmp::Ordering;
+
+use bellerophon_ckks::{Metadata, ModulusChain, Params, Result, cost::Work};
+use bellerophon_mlwe::security::{self, Model};
+use bellerophon_mlwe::{SecretKind, Security};
 
 use crate::approx::Accuracy;
-use bellerophon_ckks::{Metadata, ModulusChain, Params, Result};
 
 /// `log2` of the probability that the error of a result exceeds the guarantee.
 pub const LOG2_FAILURE: f64 = -40.0;
@@ -54,7 +54,12 @@ pub(super) fn log2_size(chain: &ModulusChain) -> f64 {
     f64::from(chain.first_bits) + levels + f64::from(chain.special.0) * chain.special.1 as f64
 }
 
-/// The metadata after `depth` squarings.
+/// Compares chains by the predicted time of a product.
+pub(super) fn by_product(x: &ModulusChain, y: &ModulusChain) -> Ordering {
+    let [x, y] = [x, y].map(|chain| Work::of_product(chain).seconds());
+    x.total_cmp(&y)
+}
+
 pub(super) fn squared(params: &Params, metadata: Metadata, depth: usize) -> Result<Metadata> {
     let rules = params.rules();
     (0..depth).try_fold(metadata, |metadata, _| {

@@ -35,7 +35,6 @@ pub struct Predicted {
 }
 
 impl Predicted {
-    /// The prediction for a checked set of rank 1.
     pub(super) fn of(params: &Params, bootstrapper: Option<&Bootstrapper>) -> Self {
         let (lattice, limbs) = (params.lattice(), params.limbs());
         let (degree, special) = (params.lattice().spec().degree, lattice.p().limbs());

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{LOG2_FAILURE, ReductionChoice, SelectedParams, bound};
+use super::{LOG2_FAILURE, ReductionChoice, SelectedBootstrap, SelectedParams, bound};
 
 /// `1 digit`, `2 digits`.
 fn counted(n: usize, what: &str) -> String {
@@ -27,8 +27,20 @@ impl fmt::Display for ReductionChoice {
 
 impl fmt::Display for SelectedParams {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Line 1: ring, primes and secret.
-        let Self { requirements, params, chain, log_scale, bits, bootstrap } = self;
+        self.write_ring(f)?;
+        self.write_precision(f)?;
+        self.write_security(f)?;
+        if let Some(bootstrap) = &self.bootstrap {
+            bootstrap.write(f)?;
+        }
+        self.write_predictions(f)
+    }
+}
+
+impl SelectedParams {
+    /// Line 1: ring, primes and secret.
+    fn write_ring(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { params, chain, .. } = self;
         let (degree, lattice) = (params.lattice().spec().degree, params.lattice());
         write!(f, "N = {degree} for {} slots, ", params.max_slots())?;
         write!(f, "{}: {}", counted(params.limbs(), "prime"), chain.first_bits)?;
@@ -41,9 +53,12 @@ impl fmt::Display for SelectedParams {
         }
         let (size, count) = chain.special;
         let secret = lattice.spec().secret;
-        writeln!(f, " bits, and {count} special of {size}; secret {secret}, sigma = 3.2.")?;
+        writeln!(f, " bits, and {count} special of {size}; secret {secret}, sigma = 3.2.")
+    }
 
-        // Line 2: the precision guarantee.
+    /// Line 2: the precision guarantee.
+    fn write_precision(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { requirements, log_scale, bits, bootstrap, .. } = self;
         writeln!(
             f,
             "Precision: at scale 2^{log_scale}, {}{} in a row of numbers of [-1, 1] leave \
@@ -53,9 +68,14 @@ impl fmt::Display for SelectedParams {
             counted(requirements.depth, "product"),
             requirements.slots,
             requirements.bits()
-        )?;
+        )
+    }
 
-        // Line 3: security, and whether modulus or slots determine the ring.
+    /// Line 3: security, and whether modulus or slots determine the ring.
+    fn write_security(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { requirements, params, bootstrap, .. } = self;
+        let (degree, lattice) = (params.lattice().spec().degree, params.lattice());
+        let secret = lattice.spec().secret;
         let size = lattice.log2_modulus();
         let most = bound(requirements.security, degree, secret).unwrap_or(size);
         write!(
@@ -73,37 +93,13 @@ impl fmt::Display for SelectedParams {
                  the lowest prime, {}{} and a special prime need more.",
                 counted(requirements.depth, "level"),
                 if bootstrap.is_some() { ", those of a bootstrap" } else { "" }
-            )?,
-            None => writeln!(f, "The slots bind: N = {half} has {} of them.", half / 2)?,
+            ),
+            None => writeln!(f, "The slots bind: N = {half} has {} of them.", half / 2),
         }
+    }
 
-        // Line 4: bootstrapping.
-        if let Some(bootstrap) = bootstrap {
-            let bootstrapper = &bootstrap.bootstrapper;
-            let spec = bootstrapper.spec();
-            writeln!(
-                f,
-                "Bootstrapping: from level {} to level {}, with {} for S2C, {} for EvalMod and {} \
-                 for C2S; {:.1} bits in the worst slot of a bootstrapped vector; failure \
-                 probability 2^{} of each vector; sparse-secret encapsulation of weight {} at the \
-                 lowest modulus; {:.0}-bit security in all.",
-                bootstrapper.input_level(),
-                bootstrapper.output_level(),
-                counted(spec.s2c_levels, "level"),
-                bootstrapper.reduction().depth(),
-                spec.c2s_levels,
-                bootstrap.bits,
-                spec.log2_failure,
-                spec.weight,
-                bootstrapper.security_bits().floor(),
-            )?;
-            for (i, choice) in bootstrap.reductions.iter().enumerate() {
-                let lead = if i == 0 { "EvalMod:" } else { "Instead, at a higher cost:" };
-                writeln!(f, "{lead} {choice}")?;
-            }
-        }
-
-        // Lines 5 and 6: sizes and times.
+    /// Lines 5 and 6: sizes and times.
+    fn write_predictions(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let predicted = self.predicted();
         let mib = |bytes: usize| bytes as f64 / f64::from(1 << 20);
         writeln!(
@@ -132,6 +128,35 @@ impl fmt::Display for SelectedParams {
                 mib(bootstrap.keys.memory),
                 mib(bootstrap.keys.transit),
             )?;
+        }
+        Ok(())
+    }
+}
+
+impl SelectedBootstrap {
+    /// Line 4: bootstrapping, and the choices of EvalMod.
+    fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bootstrapper = &self.bootstrapper;
+        let spec = bootstrapper.spec();
+        writeln!(
+            f,
+            "Bootstrapping: from level {} to level {}, with {} for S2C, {} for EvalMod and {} \
+             for C2S; {:.1} bits in the worst slot of a bootstrapped vector; failure \
+             probability 2^{} of each vector; sparse-secret encapsulation of weight {} at the \
+             lowest modulus; {:.0}-bit security in all.",
+            bootstrapper.input_level(),
+            bootstrapper.output_level(),
+            counted(spec.s2c_levels, "level"),
+            bootstrapper.reduction().depth(),
+            spec.c2s_levels,
+            self.bits,
+            spec.log2_failure,
+            spec.weight,
+            bootstrapper.security_bits().floor(),
+        )?;
+        for (i, choice) in self.reductions.iter().enumerate() {
+            let lead = if i == 0 { "EvalMod:" } else { "Instead, at a higher cost:" };
+            writeln!(f, "{lead} {choice}")?;
         }
         Ok(())
     }

@@ -31,22 +31,22 @@ mod bounds;
 mod cost;
 mod explain;
 mod reduction;
+mod selected;
 
 #[cfg(doc)]
 use bellerophon_ckks::ErrorKind;
-use bellerophon_mlwe::{self as mlwe, SecretKind, Security};
-
+use bellerophon_ckks::cost::FAST_BITS;
 pub use bellerophon_ckks::cost::Work;
-pub use bootstrapping::SelectedBootstrap;
-use bootstrapping::{Candidate, Found};
+use bellerophon_ckks::{Error, Interval, LevelGroup, ModulusChain, Params, ParamsSpec, Result};
+use bellerophon_mlwe::{self as mlwe, SecretKind, Security};
+use bootstrapping::Candidate;
 pub use bounds::{LOG2_FAILURE, ProgramBounds};
-use bounds::{MOST_LEVELS, bound, log2_size, squared};
+use bounds::{MOST_LEVELS, bound, by_product, log2_size, squared};
 pub use cost::{Predicted, PredictedBootstrap};
 pub use reduction::ReductionChoice;
+pub use selected::{SelectedBootstrap, SelectedParams};
 
 use crate::{approx::Accuracy, error};
-use bellerophon_ckks::cost::FAST_BITS;
-use bellerophon_ckks::{Error, Interval, LevelGroup, ModulusChain, Params, ParamsSpec, Result};
 
 /// Bits of the lowest modulus above the scale: a sign, values below 8, and one spare bit.
 const WHOLE_BITS: u32 = 5;
@@ -56,23 +56,6 @@ const LOG_SCALES: std::ops::RangeInclusive<u32> = 30..=56;
 
 /// `log2` of the ring degrees tried: those that the security tables cover.
 const LOG_DEGREES: std::ops::RangeInclusive<u32> = 11..=17;
-
-/// A parameter set chosen for [`ProgramBounds`]. [`Display`](std::fmt::Display) explains the
-/// choice.
-#[derive(Debug, Clone)]
-pub struct SelectedParams {
-    /// The requirements.
-    pub requirements: ProgramBounds,
-    /// The checked set.
-    pub params: Params,
-    chain: ModulusChain,
-    log_scale: u32,
-    /// Correct bits after the binary point of the result, in the worst slot; at least the requested
-    /// bits.
-    pub bits: f64,
-    /// The bootstrapping part of the set, if requested.
-    pub bootstrap: Option<SelectedBootstrap>,
-}
 
 impl ProgramBounds {
     /// The smallest set that meets these requirements.
@@ -127,18 +110,8 @@ impl ProgramBounds {
             // A candidate of depth 1 serves the search for the nearest depth as well.
             let shallow = Self { depth: 1, ..*self };
             let Some(candidate) = Candidate::new(&shallow, degree, secret) else { continue };
-            if let Some(Found { params, chain, log_scale, bits, bootstrap }) =
-                candidate.choose(self)
-            {
-                let (requirements, bootstrap) = (*self, Some(bootstrap));
-                return Ok(SelectedParams {
-                    requirements,
-                    params,
-                    chain,
-                    log_scale,
-                    bits,
-                    bootstrap,
-                });
+            if let Some(set) = candidate.choose(self) {
+                return Ok(set);
             }
             known.push((degree, secret, candidate));
         }
@@ -223,21 +196,15 @@ impl ProgramBounds {
                 && bits >= self.bits()
             {
                 let (requirements, bootstrap) = (*self, None);
-                return Some(SelectedParams {
-                    requirements,
-                    params,
-                    chain,
-                    log_scale,
-                    bits,
-                    bootstrap,
-                });
+                let set =
+                    SelectedParams { requirements, params, chain, log_scale, bits, bootstrap };
+                return Some(set);
             }
         }
         None
     }
 
-    /// The least scale at which a ring of this degree meets the guarantee if scales do not drift;
-    /// `None` if it exceeds the largest scale.
+    /// The least scale that meets the guarantee if scales do not drift.
     fn log_scale(&self, degree: usize) -> Option<u32> {
         if self.depth > MOST_LEVELS {
             return None;
@@ -268,28 +235,7 @@ impl ProgramBounds {
             let special = ((bits / count).ceil() as u32, count as usize);
             ModulusChain { degree, first_bits, levels: levels.clone(), special }
         });
-        candidates
-            .filter(|chain| log2_size(chain) <= bound)
-            .min_by(|x, y| Work::of_product(x).seconds().total_cmp(&Work::of_product(y).seconds()))
-    }
-}
-
-impl SelectedParams {
-    /// The set in literal form.
-    ///
-    /// # Errors
-    /// None in practice: the search has found the same primes already.
-    pub fn spec(&self) -> Result<ParamsSpec> {
-        let mut spec = ParamsSpec::from_chain(&self.chain, self.log_scale, Security::Insecure)?;
-        let lattice = self.params.lattice().spec();
-        (spec.lattice.secret, spec.lattice.security) = (lattice.secret, lattice.security);
-        Ok(spec)
-    }
-
-    /// Predicted sizes and times.
-    pub fn predicted(&self) -> Predicted {
-        let bootstrapper = self.bootstrap.as_ref().map(|r| &*r.bootstrapper);
-        Predicted::of(&self.params, bootstrapper)
+        candidates.filter(|chain| log2_size(chain) <= bound).min_by(by_product)
     }
 }
 
@@ -306,8 +252,7 @@ fn log2_error_in_units(degree: usize, slots: usize, depth: usize) -> f64 {
     (std * bellerophon_ckks::noise::worst_factor(slots, LOG2_FAILURE)).log2()
 }
 
-/// The predicted precision by the metadata rules: a public-key encryption of numbers of `[-1, 1]`,
-/// squared `depth` times.
+/// The precision of a public-key encryption, squared `depth` times, by the metadata rules.
 fn predicted_bits(params: &Params, slots: usize, depth: usize) -> Result<f64> {
     let (rules, slots) = (params.rules(), slots.next_power_of_two());
     let ends = [-1.0, 1.0];

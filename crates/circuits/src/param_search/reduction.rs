@@ -15,11 +15,11 @@
 //! of that ring has there, and work. Those that need one level more or less need other primes; the
 //! search takes the one with the least predicted time among those that meet the requirements.
 
+use bellerophon_ckks::{Bounds, CiphertextMeta, Interval, Metadata, Params, Result, cost::Work};
+
 use super::bounds::LOG2_FAILURE;
 use crate::bootstrap::{BootstrapSpec, Bootstrapper};
 use crate::eval_mod::{Arcsine, Mod1, Mod1Output};
-use bellerophon_ckks::cost::Work;
-use bellerophon_ckks::{Bounds, CiphertextMeta, Interval, Metadata, Params, Result};
 
 /// Degrees of the arcsine.
 const ARCSINES: [usize; 4] = [1, 3, 7, 15];
@@ -149,7 +149,7 @@ impl Variant {
         ReductionChoice {
             log_gap: spec.log_gap,
             degree: mod1.degree(),
-            double_angles: mod1.doublings(),
+            double_angles: mod1.doublings,
             arcsine: spec.arcsine,
             bound: mod1.bound(),
             levels,

@@ -21,7 +21,7 @@ const MAX_CELLS: usize = 1 << 14;
 /// A part of the interval `[-1, 1]`.
 #[derive(Clone, Copy)]
 pub(crate) struct Cell {
-    ends: [f64; 2],
+    pub(crate) ends: [f64; 2],
     /// `w^2 / 8`.
     room: f64,
 }
@@ -34,13 +34,7 @@ impl Cell {
         Self { ends, room: width * width / 8.0 }
     }
 
-    /// The ends.
-    pub(crate) fn ends(&self) -> [f64; 2] {
-        self.ends
-    }
-
-    /// A bound on the magnitude of a polynomial of a degree, from its values at the ends and its
-    /// bound over `[-1, 1]`.
+    /// A bound on a polynomial from its values at the ends and its bound over `[-1, 1]`.
     pub(crate) fn most(&self, degree: usize, bound: f64, [x, y]: [f64; 2]) -> f64 {
         (x.abs().max(y.abs()) + self.room * (degree * degree) as f64 * bound).min(bound)
     }
@@ -53,15 +47,14 @@ impl Cell {
 
     /// A bound on a sum of squared derivatives of a plan by intermediate results.
     pub(crate) fn most_squares(&self, plan: &Plan, bound: f64, ends: [f64; 2]) -> f64 {
-        self.most(2 * formal_degree(plan.root()), bound, ends)
+        self.most(2 * formal_degree(&plan.root), bound, ends)
     }
 }
 
 impl Polynomial {
-    /// The interval of the values over a cell of the domain mapped onto `[-1, 1]`, and a bound on
-    /// the sensitivity there.
+    /// The interval of the values over a cell, and a bound on the sensitivity there.
     pub(crate) fn over(&self, cell: &Cell) -> ([f64; 2], Sensitivity) {
-        let degree = formal_degree(self.plan.root());
+        let degree = formal_degree(&self.plan.root);
         let values = cell.ends.map(|u| self.plan.eval(u).re);
         let [x, y] = cell.ends.map(|u| self.plan.sensitivity(u));
         let squares = [x, y].map(|s| s.steps * s.steps);
@@ -72,8 +65,7 @@ impl Polynomial {
     }
 }
 
-/// A bound on the largest sensitivity over cells, by the sensitivity `at` an argument and a bound
-/// `over` a cell.
+/// A bound on the largest sensitivity over cells.
 pub(crate) fn largest(
     cells: impl IntoIterator<Item = [f64; 2]>,
     at: impl Fn(f64) -> Sensitivity,

@@ -11,27 +11,22 @@
 //! after the rescale by `q`, the sum has the scale `s q`: a term `c T_i` multiplies by the integer
 //! `round(c s q / scale(T_i))`, and a product `q_j T_j` takes the quotient at `s q / scale(T_j)`.
 
-use super::scales::{MAX_DRIFT, drift};
-use bellerophon_ckks::vectors::Operand;
-use bellerophon_ckks::vectors::Vectors;
-
+use bellerophon_ckks::cost::Trace;
+use bellerophon_ckks::encode::check_scale;
+use bellerophon_ckks::eval::padding::inside;
+use bellerophon_ckks::interval::check_domain;
+use bellerophon_ckks::metadata::rules::MetadataRules;
+use bellerophon_ckks::noise::{ENCODING, Noise};
+use bellerophon_ckks::noise_model::NoiseModel;
+use bellerophon_ckks::origins::{Relation, Relations};
+use bellerophon_ckks::vectors::{Fused, Operand, Planned, Scope, State, Vectors, map};
+use bellerophon_ckks::{
+    Ciphertext, CiphertextMeta, CkksOps, Complex64, Evaluator, Interval, Metadata, Result, refresh,
+};
 use bellerophon_mlwe as mlwe;
 
-use bellerophon_ckks::{
-    Ciphertext, CiphertextMeta, CkksOps, Complex64, Evaluator, Interval, Metadata, Result,
-    cost::Trace,
-    encode::check_scale,
-    eval::padding::inside,
-    interval::check_domain,
-    metadata::rules::MetadataRules,
-    noise::{ENCODING, Noise},
-    noise_model::NoiseModel,
-    origins::Relations,
-    refresh,
-    vectors::{Fused, Planned, Scope, State, map},
-};
-
 use super::paterson_stockmeyer::{add_constant, evaluate_plan};
+use super::scales::{MAX_DRIFT, drift};
 use super::worst::bounded_plan;
 use super::{Plan, Polynomial, Response};
 
@@ -46,27 +41,25 @@ pub(crate) enum Mapping {
     Rescaled(f64),
 }
 
-/// Levels that a polynomial of `x` takes: one more when the scale of `x` is far from the
-/// primes.
+/// Levels that a polynomial takes: one more if the scale of `x` is far from the primes.
 pub(crate) fn polynomial_levels(rules: MetadataRules<'_>, x: &Metadata, p: &Polynomial) -> usize {
-    let depth = p.plan().depth();
+    let depth = p.plan.depth();
     if depth == 0 || near_primes(rules, x, p) { p.levels() } else { depth + 1 }
 }
 
 /// Whether the scales of the basis polynomials stay near that of `x`.
 fn near_primes(rules: MetadataRules<'_>, x: &Metadata, p: &Polynomial) -> bool {
-    drift(rules.params(), p.plan(), x.level, x.meta.scale) <= MAX_DRIFT
+    drift(rules.params(), &p.plan, x.level, x.meta.scale) <= MAX_DRIFT
 }
 
-/// Step 1: the map of `x` from the domain of `p` onto `[-1, 1]` for some plans, and the
-/// metadata of the image.
+/// Step 1: the map of `x` onto `[-1, 1]` for some plans, and the image.
 pub(super) fn onto_unit(
     rules: MetadataRules<'_>,
     x: &Metadata,
     p: &Polynomial,
     plans: &[&Plan],
 ) -> Result<(Mapping, Metadata)> {
-    let (slope, shift) = p.chebyshev().unit_map();
+    let (slope, shift) = p.chebyshev.unit_map();
     let near = |plan: &&Plan| drift(rules.params(), plan, x.level, x.meta.scale) <= MAX_DRIFT;
     // Without a level only where the scale suits the primes: a rescale corrects it otherwise.
     match p.integer_slope().filter(|_| plans.iter().all(near)) {
@@ -79,7 +72,8 @@ pub(super) fn onto_unit(
             let deepest = plans.iter().map(|plan| plan.depth()).max().unwrap_or(0);
             rules.check_levels(deepest + 1, x.level)?;
             let near = rules.params().divisor(x.level - 1);
-            let alone = Relations::default();
+            let summands = vec![Relation::Independent];
+            let alone = Relations { summands, ..Relations::default() };
             let u = rules.mul_add_many(&[], &[(*x, slope)], &alone, shift, Some(near))?.result;
             Ok((Mapping::Rescaled(near), u))
         }
@@ -110,7 +104,7 @@ pub(crate) fn plan_noise(
     let noise = response.noise(u.meta.noise, rounding);
     // So do those of its coefficients, of which every step adds up some.
     let mut most = 0;
-    plan.root().magnitude(1.0, &mut |node, _| most = most.max(node.terms.len()));
+    plan.root.magnitude(1.0, &mut |node, _| most = most.max(node.terms.len()));
     let of_step = factor * ENCODING * most as f64 / u.meta.slots as f64;
     let noise = noise + Noise::constant(response.total.steps.powi(2) * of_step);
     Ok(noise * (scale / u.meta.scale).powi(2))
@@ -128,7 +122,6 @@ pub(crate) struct OfPolynomial<'p> {
 pub(crate) struct PolynomialPlan {
     /// The map of the argument onto `[-1, 1]`.
     mapping: Mapping,
-    /// The scale of the result.
     scale: f64,
     /// The level at which the powers start.
     level: usize,
@@ -147,13 +140,13 @@ impl Fused for OfPolynomial<'_> {
         x: &[&'c A::Ciphertext],
     ) -> Result<Vec<Operand<'c, A::Ciphertext>>> {
         let needed = polynomial_levels(a.params().rules(), &a.metadata(x[0]), self.p);
-        Ok(vec![prepared(a, x[0], self.p.domain(), needed)?])
+        Ok(vec![prepared(a, x[0], self.p, needed)?])
     }
 
     fn plan(&self, scope: &Scope<'_>, x: &[State]) -> Result<Planned<PolynomialPlan>> {
         let (rules, State { metadata: x, origins }) = (scope.rules(), &x[0]);
-        let (plan, chebyshev) = (self.p.plan(), self.p.chebyshev());
-        check_domain(&x.meta.bounds, chebyshev.lo(), chebyshev.hi())?;
+        let (plan, chebyshev) = (&self.p.plan, &self.p.chebyshev);
+        check_domain(&x.meta.bounds, chebyshev.lo, chebyshev.hi)?;
         let scale = self.scale.unwrap_or(rules.params().scale());
         check_scale(scale)?;
         // A constant: zero plus a number, at the scale of the result.
@@ -187,13 +180,13 @@ impl Fused for OfPolynomial<'_> {
     ) -> Result<Vec<mlwe::Ciphertext>> {
         let PolynomialPlan { mapping, scale, .. } = *plan;
         // A constant takes no level; steps 1 to 3 otherwise.
-        if self.p.plan().depth() == 0 {
+        if self.p.plan.depth() == 0 {
             let (mut constant, _) = e.mul_integer(x[0], 0)?.into_parts();
-            add_constant(e, &mut constant, self.p.chebyshev().constant() * scale)?;
+            add_constant(e, &mut constant, self.p.chebyshev.constant() * scale)?;
             return Ok(vec![constant]);
         }
         let mapped = mapped(e, x[0], mapping, self.p)?;
-        Ok(vec![evaluate_plan(e, mapped.as_ref().unwrap_or(x[0]), self.p.plan(), scale)?])
+        Ok(vec![evaluate_plan(e, mapped.as_ref().unwrap_or(x[0]), &self.p.plan, scale)?])
     }
 
     fn exact(&self, x: &[&[Complex64]], _: &[State]) -> Result<Vec<Vec<Complex64>>> {
@@ -206,9 +199,9 @@ impl Fused for OfPolynomial<'_> {
         &PolynomialPlan { level, .. }: &PolynomialPlan,
         trace: &mut Trace<'_>,
     ) {
-        let plan = self.p.plan();
-        if plan.relinearizations() > 0 {
-            trace.needs(plan.relinearizations(), |keys| keys.multiply(level));
+        let plan = &self.p.plan;
+        if plan.relinearizations > 0 {
+            trace.needs(plan.relinearizations, |keys| keys.multiply(level));
         }
         plan.count(level, &mut trace.count);
         // The affine map of the domain onto [-1, 1] takes a level of its own.
@@ -229,15 +222,15 @@ pub(crate) fn polynomial<A: CkksOps>(
     a.single(&OfPolynomial { p, scale }, &[x])
 }
 
-/// A vector for polynomials of `needed` levels: bootstrapped if levels run out, with its padding in
-/// the domain.
+/// A vector with `needed` levels, if bootstrapping can give them, and padding in the domain.
 pub(super) fn prepared<'c, A: CkksOps>(
     a: &A,
     x: &'c A::Ciphertext,
-    domain: (f64, f64),
+    p: &Polynomial,
     needed: usize,
 ) -> Result<Operand<'c, A::Ciphertext>> {
-    let domain = &Interval::between(domain.0, domain.1);
+    let (lo, hi) = p.domain();
+    let domain = &Interval::between(lo, hi);
     match refresh::replenished(a, x, needed)? {
         Operand::Given(x) => inside(a, x, domain, needed),
         Operand::Made(x) => Ok(match inside(a, &x, domain, needed)? {
@@ -254,7 +247,7 @@ pub(super) fn mapped(
     mapping: Mapping,
     p: &Polynomial,
 ) -> Result<Option<Ciphertext>> {
-    let (slope, shift) = p.chebyshev().unit_map();
+    let (slope, shift) = p.chebyshev.unit_map();
     match mapping {
         Mapping::Identity => Ok(None),
         Mapping::Integer(k) => e.add_scalar(&e.mul_integer(x, k)?, shift).map(Some),

@@ -33,9 +33,8 @@ pub(crate) mod worst;
 
 pub(crate) use cells::{Cell, largest};
 pub use monomial::Monomial;
-pub(crate) use plan::Response;
-pub(crate) use plan::power_depth;
 pub use plan::{Basis, Node, Plan, Power, Sensitivity};
+pub(crate) use plan::{Response, power_depth};
 pub use planned::Polynomial;
 pub(crate) use scales::drift;
 pub(crate) use steps::Steps;

@@ -29,7 +29,7 @@ const LARGEST_VALUE: f64 = 1e280;
 #[derive(Clone, PartialEq)]
 pub struct Monomial {
     coefficients: Vec<Complex64>,
-    plan: Plan,
+    pub(crate) plan: Plan,
 }
 
 /// Prints degree and plan only: the coefficients may be secret.
@@ -44,18 +44,12 @@ impl std::fmt::Debug for Monomial {
 
 impl Monomial {
     /// The polynomial with these coefficients, the constant first.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Length`] without coefficients, [`ErrorKind::NotFinite`].
     pub fn new(coefficients: &[f64]) -> Result<Self> {
         let complex: Vec<Complex64> = coefficients.iter().map(|&c| c.into()).collect();
         Self::complex(&complex)
     }
 
     /// As [`new`](Self::new) with complex coefficients, at the same cost.
-    ///
-    /// # Errors
-    /// As for [`new`](Self::new).
     pub fn complex(coefficients: &[Complex64]) -> Result<Self> {
         if coefficients.is_empty() {
             return Err(error::no_values());
@@ -69,7 +63,6 @@ impl Monomial {
         Ok(Self { plan: Plan::monomial(&coefficients), coefficients })
     }
 
-    /// The degree.
     pub(crate) fn degree(&self) -> usize {
         self.coefficients.len() - 1
     }
@@ -80,7 +73,6 @@ impl Monomial {
         power_depth(self.degree() + 1)
     }
 
-    /// Whether all coefficients are real.
     pub(crate) fn is_real(&self) -> bool {
         self.coefficients.iter().all(|c| c.im == 0.0)
     }
@@ -142,13 +134,7 @@ impl Monomial {
         }
     }
 
-    /// The plan of its evaluation.
-    pub(crate) fn plan(&self) -> &Plan {
-        &self.plan
-    }
-
-    /// The response of the result to the noise of an operand; for complex numbers, at the largest
-    /// magnitude.
+    /// The response to the noise of an operand; for complex numbers, at the largest magnitude.
     pub(crate) fn response(&self, x: &CiphertextMeta) -> Response {
         let of = &x.bounds.slots();
         let sizes;
@@ -173,19 +159,13 @@ impl Monomial {
         let slope = self.coefficients.iter().enumerate().skip(1);
         let slope = slope.map(|(k, c)| k as f64 * c.norm() * most.powi(k as i32 - 1)).sum();
         // Step 2: mean squares over the points for the total, the largest for the peak.
-        let (mut input, mut steps) = (0.0, 0.0);
-        let mut peak = self.largest(of);
-        for s in points.iter().map(|&x| at(x)) {
-            input += s.input * s.input / points.len() as f64;
-            steps += s.steps * s.steps / points.len() as f64;
-            peak = peak.max(s);
-        }
+        let total = Sensitivity::mean(points.iter().map(|&x| at(x)));
+        let peak = points.iter().map(|&x| at(x)).fold(self.largest(of), Sensitivity::max);
         // Step 3: the error of the operand enters the excess by the slope at the ends.
         let mut excess = Sensitivity { input: 0.0, ..peak };
         for s in x.ends().into_iter().map(at) {
             excess = excess.max(Sensitivity { steps: 0.0, ..s });
         }
-        let total = Sensitivity { input: f64::sqrt(input), steps: f64::sqrt(steps) };
         Response { total, peak, bound: Sensitivity { input: slope, ..peak }, excess }
     }
 

@@ -3,17 +3,15 @@
 
 use std::borrow::Cow;
 
-use bellerophon_mlwe as mlwe;
-
 use bellerophon_ckks::{Ciphertext, Evaluator, Result};
+use bellerophon_mlwe as mlwe;
 
 pub(crate) use super::sums::add_constant;
 use super::sums::{LinearSums, Powers, SumShape, weighted_sums};
 use super::{Basis, Node, Plan, power_depth};
 
-/// Steps 2 and 3: evaluates a plan of at least one level on `u`, whose slots are in `[-1, 1]`
-/// and whose scale is near the divisor of its level. Computes the phase only; the caller has
-/// the metadata.
+/// Steps 2 and 3: the phase of a plan of at least one level on `u`, whose slots are in `[-1, 1]`
+/// and whose scale is near the divisor of its level.
 pub(crate) fn evaluate_plan(
     e: &Evaluator,
     u: &Ciphertext,
@@ -35,7 +33,7 @@ pub(crate) fn extend_powers(
     plan: &Plan,
 ) -> Result<()> {
     let params = e.params();
-    for p in plan.powers() {
+    for p in &plan.powers {
         if powers.contains_key(&p.index()) {
             continue;
         }
@@ -54,7 +52,7 @@ pub(crate) fn extend_powers(
         // T_{|a-b|} joins before the rescale, at the scale of the product; T_0 = 1 is a
         // constant.
         let mut constant = 0.0;
-        if plan.basis() == Basis::Chebyshev {
+        if plan.basis == Basis::Chebyshev {
             product.double_assign(lattice)?;
             match powers.get(&p.difference()) {
                 Some((c, c_scale)) => {
@@ -86,11 +84,11 @@ pub(crate) fn sum_of_powers(
     if plan.depth() == 0 {
         let (argument, _) = &powers[&1];
         let mut constant = weighted(e, argument.limbs(), argument, 0.0)?;
-        add_constant(e, &mut constant, plan.root().constant * scale)?;
+        add_constant(e, &mut constant, plan.root.constant * scale)?;
         return Ok(constant);
     }
-    let mut sums = LinearSums::new(e.params(), level, powers, plan.root(), scale);
-    node(e, level, (powers, &mut sums), plan.root(), scale)
+    let mut sums = LinearSums::new(e.params(), level, powers, &plan.root, scale);
+    node(e, level, powers, &mut sums, &plan.root, scale)
 }
 
 /// Step 3: the value of a node at the given scale, for an argument at `level`:
@@ -98,7 +96,8 @@ pub(crate) fn sum_of_powers(
 fn node(
     e: &Evaluator,
     level: usize,
-    (powers, sums): (&Powers, &mut LinearSums<'_>),
+    powers: &Powers,
+    sums: &mut LinearSums<'_>,
     node: &Node,
     scale: f64,
 ) -> Result<mlwe::Ciphertext> {
@@ -108,7 +107,7 @@ fn node(
     let mut products: Option<mlwe::Tensor> = None;
     for (quotient, m) in &node.products {
         let (power, power_scale) = &powers[m];
-        let quotient = self::node(e, level, (powers, sums), quotient, target / power_scale)?;
+        let quotient = self::node(e, level, powers, sums, quotient, target / power_scale)?;
         let product = mlwe::Tensor::product(lattice, &at(&quotient, limbs), &at(power, limbs))?;
         match &mut products {
             Some(sum) => sum.add_assign(lattice, &product)?,
@@ -146,7 +145,6 @@ pub(super) fn weighted(
     Ok(sums.into_iter().next().expect("one sum"))
 }
 
-/// The first `limbs` limbs of a ciphertext.
 fn at(x: &mlwe::Ciphertext, limbs: usize) -> Cow<'_, mlwe::Ciphertext> {
     if x.limbs() == limbs {
         return Cow::Borrowed(x);

@@ -19,11 +19,10 @@
 
 use std::{collections::BTreeSet, fmt};
 
+use bellerophon_ckks::Complex64;
+use bellerophon_ckks::noise::{Noise, times};
+
 use crate::chebyshev::Chebyshev;
-use bellerophon_ckks::{
-    Complex64,
-    noise::{Noise, times},
-};
 
 /// Cost of a product inside a node, in units of a relinearization with rescale.
 const PRODUCT_COST: f64 = 0.15;
@@ -57,7 +56,6 @@ impl Power {
         Self { a, b: index - a }
     }
 
-    /// The index `a + b` of the result.
     pub(crate) fn index(&self) -> usize {
         self.a + self.b
     }
@@ -99,8 +97,7 @@ impl fmt::Debug for Node {
 }
 
 impl Node {
-    /// The node of `coefficients`, of at most `2^depth` coefficients, in `depth` levels, with terms
-    /// of index below `baby` as baby powers.
+    /// The node of at most `2^depth` coefficients, with baby powers below `baby`.
     fn build(basis: Basis, coefficients: &[Complex64], depth: usize, baby: usize) -> Self {
         const ZERO: Complex64 = Complex64::ZERO;
         let mut rest = coefficients.to_vec();
@@ -181,8 +178,7 @@ impl Node {
         whole
     }
 
-    /// Adds `[nodes with products, products, terms]` to the counts, and the indices to the used
-    /// ones.
+    /// Counts nodes with products, products and terms, and collects the indices.
     fn tally(&self, counts: &mut [usize; 3], used: &mut BTreeSet<usize>) {
         // All products of a node share one relinearization.
         counts[0] += usize::from(!self.products.is_empty());
@@ -199,19 +195,22 @@ impl Node {
 /// The evaluation of a polynomial in the Chebyshev basis on `[-1, 1]` or in the monomial basis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    basis: Basis,
-    powers: Vec<Power>,
-    root: Node,
-    products: usize,
-    relinearizations: usize,
+    pub(crate) basis: Basis,
+    /// The basis polynomials to compute, each from earlier ones and `T_1`, the input.
+    pub(crate) powers: Vec<Power>,
+    /// The root of the tree of sums over the powers.
+    pub(crate) root: Node,
+    /// Products of two ciphertexts.
+    pub(crate) products: usize,
+    /// Relinearizations: products of one node share one.
+    pub(crate) relinearizations: usize,
 }
 
 impl Plan {
-    /// The plan of least cost at the least depth. It depends on the coefficients only; the caller
-    /// maps the domain onto `[-1, 1]`.
+    /// The plan of least cost at the least depth, for an argument in `[-1, 1]`.
     pub(crate) fn new(polynomial: &Chebyshev) -> Self {
         let coefficients: Vec<Complex64> =
-            polynomial.coefficients().iter().map(|&c| c.into()).collect();
+            polynomial.coefficients.iter().map(|&c| c.into()).collect();
         Self::chebyshev(&coefficients)
     }
 
@@ -267,35 +266,9 @@ impl Plan {
             + TERM_COST * counts[2] as f64
     }
 
-    /// The basis.
-    pub(crate) fn basis(&self) -> Basis {
-        self.basis
-    }
-
     /// Levels of the evaluation, `ceil(log2(degree + 1))`.
     pub(crate) fn depth(&self) -> usize {
         self.root.depth
-    }
-
-    /// Products of two ciphertexts.
-    #[cfg(test)]
-    pub(crate) fn products(&self) -> usize {
-        self.products
-    }
-
-    /// Relinearizations: products of one node share one.
-    pub(crate) fn relinearizations(&self) -> usize {
-        self.relinearizations
-    }
-
-    /// The basis polynomials to compute, each from earlier ones and `T_1`, the input.
-    pub(crate) fn powers(&self) -> &[Power] {
-        &self.powers
-    }
-
-    /// The root of the tree of sums over the powers.
-    pub(crate) fn root(&self) -> &Node {
-        &self.root
     }
 
     /// The value at a number, of `[-1, 1]` for the Chebyshev basis.
@@ -303,8 +276,7 @@ impl Plan {
         self.root.eval(&self.power_values(u.into()))
     }
 
-    /// The sensitivity of the result at a real `u` to errors of its steps, to first order, for real
-    /// coefficients.
+    /// The sensitivity at a real `u` to errors of the steps, for real coefficients.
     pub(crate) fn sensitivity(&self, u: f64) -> Sensitivity {
         let (input, steps) = self.derivatives(u);
         Sensitivity { input: input.re, steps }
@@ -393,10 +365,20 @@ impl Sensitivity {
         Self { input: self.input * next.input, steps: (self.steps * next.input).hypot(next.steps) }
     }
 
-    /// The variance of the error of the result, for the variances of the input and of every
-    /// rescale.
+    /// The variance of the error of the result.
     pub(crate) fn variance(&self, input_variance: f64, step_variance: f64) -> f64 {
         times(self.input.powi(2), input_variance) + self.steps * self.steps * step_variance
+    }
+
+    /// The root mean square.
+    pub(crate) fn mean(all: impl ExactSizeIterator<Item = Self>) -> Self {
+        let count = all.len() as f64;
+        let (mut input, mut steps) = (0.0, 0.0);
+        for s in all {
+            input += s.input * s.input / count;
+            steps += s.steps * s.steps / count;
+        }
+        Self { input: input.sqrt(), steps: steps.sqrt() }
     }
 
     /// The larger derivatives.
@@ -436,8 +418,9 @@ impl Response {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     /// Every operand must stand at or above the level of the sum that it enters.
     fn check_depths(node: &Node) {
@@ -452,7 +435,7 @@ mod tests {
 
     fn check_powers(plan: &Plan) {
         let mut have = BTreeSet::from([0, 1]);
-        for p in plan.powers() {
+        for p in &plan.powers {
             assert!(have.contains(&p.a) && have.contains(&p.b) && have.contains(&p.difference()));
             assert_eq!(power_depth(p.index()), 1 + power_depth(p.a).max(power_depth(p.b)));
             assert!(have.insert(p.index()));
@@ -470,7 +453,7 @@ mod tests {
             let p = dense(degree);
             let plan = Plan::new(&p);
             assert_eq!(plan.depth(), ((degree + 1) as f64).log2().ceil() as usize);
-            check_depths(plan.root());
+            check_depths(&plan.root);
             check_powers(&plan);
             for i in -10..=10 {
                 let u = 0.1 * i as f64;
@@ -486,7 +469,7 @@ mod tests {
             [(1, 0, 0), (2, 1, 1), (3, 2, 2), (7, 5, 4), (15, 8, 7), (31, 13, 10), (63, 18, 15)]
         {
             let plan = Plan::new(&dense(degree));
-            let found = (plan.products(), plan.relinearizations());
+            let found = (plan.products, plan.relinearizations);
             assert!(
                 found.0 <= products && found.1 <= relinearizations,
                 "degree {degree}: {found:?} products and relinearizations"
@@ -499,9 +482,9 @@ mod tests {
         let even = Chebyshev::cosine(29.5, 50).0;
         let odd = Chebyshev::interpolate(f64::asin, -0.9, 0.9, 15);
         let (full, half) = (Plan::new(&dense(50)), Plan::new(&even));
-        assert!(half.relinearizations() < full.relinearizations());
-        assert!(half.powers().iter().all(|p| p.index() % 2 == 0));
-        assert!(Plan::new(&odd).products() <= Plan::new(&dense(15)).products());
+        assert!(half.relinearizations < full.relinearizations);
+        assert!(half.powers.iter().all(|p| p.index() % 2 == 0));
+        assert!(Plan::new(&odd).products <= Plan::new(&dense(15)).products);
         for i in -10..=10 {
             let u = 0.1 * i as f64;
             assert!((half.eval(u) - even.eval(u)).norm() < 1e-12);
@@ -530,19 +513,19 @@ mod tests {
     #[test]
     fn monomials_at_optimal_depth() {
         for degree in 0..=70 {
-            let c = dense(degree).coefficients().to_vec();
+            let c = dense(degree).coefficients.to_vec();
             let complex: Vec<Complex64> = c.iter().map(|&c| c.into()).collect();
             let plan = Plan::monomial(&complex);
             let chebyshev = Plan::new(&dense(degree));
-            assert_eq!((plan.basis(), plan.depth()), (Basis::Monomial, chebyshev.depth()));
-            assert!(plan.products() <= chebyshev.products(), "degree {degree}");
-            check_depths(plan.root());
+            assert_eq!((plan.basis, plan.depth()), (Basis::Monomial, chebyshev.depth()));
+            assert!(plan.products <= chebyshev.products, "degree {degree}");
+            check_depths(&plan.root);
             for x in [-1.3f64, -0.4, 0.0, 0.9] {
                 let value = |x: f64| c.iter().rev().fold(0.0, |sum, c| sum * x + c);
                 let size = c.iter().rev().fold(0.0, |sum, c| sum * x.abs() + c.abs());
                 assert!((plan.eval(x) - value(x)).norm() < 1e-13 * size, "degree {degree} at {x}");
                 let mut whole = 0.0;
-                plan.root().magnitude(x.abs(), &mut |_, most| whole = most);
+                plan.root.magnitude(x.abs(), &mut |_, most| whole = most);
                 assert!((whole - size).abs() <= 1e-12 * size, "{whole} {size}");
                 let slope = (value(x + 1e-6) - value(x - 1e-6)) / 2e-6;
                 let found = plan.sensitivity(x).input;
@@ -557,7 +540,7 @@ mod tests {
             (0..256).map(|k| Complex64::cis(0.7 * (k * k) as f64) / (1 + k) as f64).collect();
         let plan = Plan::monomial(&c);
         // The relinearizations of a real polynomial of the degree.
-        assert_eq!((plan.depth(), plan.relinearizations()), (8, 29));
+        assert_eq!((plan.depth(), plan.relinearizations), (8, 29));
         let chebyshev = Plan::chebyshev(&c[..32]);
         for x in [Complex64::cis(0.3), Complex64::new(-0.2, 0.4)] {
             let value = |x: Complex64| c.iter().rev().fold(Complex64::ZERO, |sum, c| sum * x + c);
@@ -578,7 +561,7 @@ mod tests {
         {
             let p = Chebyshev::new(-1.0, 1.0, c);
             let plan = Plan::new(&p);
-            check_depths(plan.root());
+            check_depths(&plan.root);
             check_powers(&plan);
             prop_assert!((plan.eval(u) - p.eval(u)).norm() < 1e-10);
         }

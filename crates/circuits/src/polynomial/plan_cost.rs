@@ -22,7 +22,6 @@ impl Node {
 }
 
 impl Power {
-    /// Counts the work of this power of a vector at a level.
     pub(crate) fn count(&self, basis: Basis, level: usize, count: &mut Count<'_>) {
         // A power of depth d is computed at d - 1 levels below the vector.
         let here = level + 1 - power_depth(self.index());
@@ -34,9 +33,8 @@ impl Power {
 }
 
 impl Plan {
-    /// Counts the work of an evaluation on a vector at a level.
     pub(crate) fn count(&self, level: usize, count: &mut Count<'_>) {
-        self.powers().iter().for_each(|power| power.count(self.basis(), level, count));
-        self.root().count(level, count);
+        self.powers.iter().for_each(|power| power.count(self.basis, level, count));
+        self.root.count(level, count);
     }
 }

@@ -14,8 +14,8 @@ const MAX_SLOPE: f64 = 65536.0;
 /// A polynomial with the plan of its evaluation.
 #[derive(Clone, PartialEq)]
 pub struct Polynomial {
-    pub(super) chebyshev: Chebyshev,
-    pub(super) plan: Plan,
+    pub(crate) chebyshev: Chebyshev,
+    pub(crate) plan: Plan,
     sensitivity: Sensitivity,
     /// Bounds on the derivative and on [`Sensitivity::steps`] over the domain.
     pub(super) largest: Sensitivity,
@@ -35,38 +35,21 @@ impl Polynomial {
     /// Plans the evaluation: the least cost at the least depth.
     pub fn new(chebyshev: Chebyshev) -> Self {
         let plan = Plan::new(&chebyshev);
-        // Mean squares over an even grid of [-1, 1].
-        let (mut input, mut steps) = (0.0, 0.0);
-        for i in 0..=SAMPLES {
-            let s = plan.sensitivity(2.0 * i as f64 / SAMPLES as f64 - 1.0);
-            input += s.input * s.input / (SAMPLES + 1) as f64;
-            steps += s.steps * s.steps / (SAMPLES + 1) as f64;
-        }
+        // Over an even grid of [-1, 1].
+        let at = |i: usize| plan.sensitivity(2.0 * i as f64 / SAMPLES as f64 - 1.0);
+        let sensitivity = Sensitivity::mean((0..SAMPLES + 1).map(at));
         let most = plan.largest_over(|a| a.cos().into(), |u| plan.derivatives(u).1.powi(2));
         let largest = Sensitivity { input: chebyshev.largest_slope(), steps: most.sqrt() };
-        let sensitivity = Sensitivity { input: input.sqrt(), steps: steps.sqrt() };
         Self { chebyshev, plan, sensitivity, largest }
     }
 
-    /// The ends of the domain.
     pub(crate) fn domain(&self) -> (f64, f64) {
-        (self.chebyshev.lo(), self.chebyshev.hi())
+        (self.chebyshev.lo, self.chebyshev.hi)
     }
 
-    /// The series.
-    pub(crate) fn chebyshev(&self) -> &Chebyshev {
-        &self.chebyshev
-    }
-
-    /// The plan.
-    pub(crate) fn plan(&self) -> &Plan {
-        &self.plan
-    }
-
-    /// The factor of the map `u = factor (x - middle)` from the domain onto `[-1, 1]` if it is an
-    /// integer: the map then takes no level.
+    /// The slope of the map onto `[-1, 1]` if it is an integer: the map then takes no level.
     pub(crate) fn integer_slope(&self) -> Option<i64> {
-        let slope = 2.0 / (self.chebyshev.hi() - self.chebyshev.lo());
+        let slope = 2.0 / (self.chebyshev.hi - self.chebyshev.lo);
         let integer = slope.round();
         let exact = (slope - integer).abs() <= 4.0 * f64::EPSILON * slope;
         (exact && (1.0..=MAX_SLOPE).contains(&integer)).then_some(integer as i64)
@@ -80,7 +63,6 @@ impl Polynomial {
         self.plan.depth() + usize::from(mapped)
     }
 
-    /// The response of the result to the noise of an operand.
     pub(crate) fn response(&self, x: &CiphertextMeta) -> Response {
         let none = Sensitivity { input: 0.0, ..self.largest };
         let at =
@@ -94,8 +76,7 @@ impl Polynomial {
         self.plan.eval(self.chebyshev.to_unit(x)).re
     }
 
-    /// An interval that contains the values over a real interval inside the domain
-    /// ([`Chebyshev::extremes`]).
+    /// An interval that contains the values over a part of the domain ([`Chebyshev::extremes`]).
     pub(crate) fn range(&self, of: &Interval) -> Interval {
         let (least, most) = self.chebyshev.extremes(of.lo(), of.hi(), SAMPLES);
         Interval::between(least, most)

@@ -18,15 +18,14 @@ pub(super) fn power_scales(
     scale: f64,
 ) -> BTreeMap<usize, f64> {
     let mut scales = BTreeMap::from([(1, scale)]);
-    for p in plan.powers() {
+    for p in &plan.powers {
         let divisor = params.divisor(level + 1 - power_depth(p.index()));
         scales.insert(p.index(), scales[&p.a] * scales[&p.b] / divisor);
     }
     scales
 }
 
-/// The largest drift of a scale of a basis polynomial from that of the argument, in bits; infinite
-/// when the plan needs more levels, and for levels that the chain does not have.
+/// The largest drift of a scale from that of the argument, in bits; infinite without the levels.
 pub(crate) fn drift(params: &Params, plan: &Plan, level: usize, scale: f64) -> f64 {
     if plan.depth() > level || level > params.max_level() {
         return f64::INFINITY;

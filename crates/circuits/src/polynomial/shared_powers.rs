@@ -7,18 +7,15 @@
 //! Step 4:  for each polynomial, sum its plan over the powers
 //! ```
 
-use bellerophon_ckks::vectors::Operand;
-use bellerophon_ckks::vectors::Vectors;
 use std::collections::BTreeMap;
 
+use bellerophon_ckks::cost::Trace;
+use bellerophon_ckks::encode::check_scale;
+use bellerophon_ckks::interval::check_domain;
+use bellerophon_ckks::metadata::rules::MetadataRules;
+use bellerophon_ckks::vectors::{Fused, Operand, Planned, Scope, State, Vectors, map};
 use bellerophon_ckks::{
-    Bounds, Ciphertext, CiphertextMeta, CkksOps, Complex64, Evaluator, Metadata, Result,
-    cost::Trace,
-    encode::check_scale,
-    interval::check_domain,
-    metadata::rules::MetadataRules,
-    refresh,
-    vectors::{Fused, Planned, Scope, State, map},
+    Bounds, Ciphertext, CiphertextMeta, CkksOps, Complex64, Evaluator, Metadata, Result, refresh,
 };
 use bellerophon_mlwe as mlwe;
 
@@ -62,8 +59,7 @@ struct Argument {
 }
 
 impl Argument {
-    /// Steps 2 and 3: `u` at a scale near the primes. Every power must fit the modulus of its
-    /// level.
+    /// Steps 2 and 3: `u` at a scale near the primes, at which every power fits its modulus.
     fn new(rules: MetadataRules<'_>, u: &Metadata, basis: Basis, plans: &[&Plan]) -> Result<Self> {
         let params = rules.params();
         let deepest = plans.iter().map(|plan| plan.depth()).max().unwrap_or(0);
@@ -136,23 +132,22 @@ impl SharedPlan {
     fn trace<'p>(&self, plans: impl Iterator<Item = &'p Plan> + Clone, trace: &mut Trace<'_>) {
         let powers: BTreeMap<usize, (&Power, Basis)> = plans
             .clone()
-            .flat_map(|plan| plan.powers().iter().map(|p| (p.index(), (p, plan.basis()))))
+            .flat_map(|plan| plan.powers.iter().map(|p| (p.index(), (p, plan.basis))))
             .collect();
-        let sums: usize =
-            plans.clone().map(|plan| plan.relinearizations() - plan.powers().len()).sum();
+        let sums: usize = plans.clone().map(|plan| plan.relinearizations - plan.powers.len()).sum();
         if powers.len() + sums > 0 {
             trace.needs(powers.len() + sums, |keys| keys.multiply(self.level));
         }
         for (power, basis) in powers.into_values() {
             power.count(basis, self.level, &mut trace.count);
         }
-        plans.for_each(|plan| plan.root().count(self.level, &mut trace.count));
+        plans.for_each(|plan| plan.root.count(self.level, &mut trace.count));
     }
 }
 
 impl<'p> Polynomials<'p> {
     fn plans(&self) -> impl Iterator<Item = &'p Plan> + Clone {
-        self.0.iter().map(|(p, _)| p.plan())
+        self.0.iter().map(|(p, _)| &p.plan)
     }
 
     /// Levels that the powers of `x` and their sums take.
@@ -168,7 +163,7 @@ impl<'p> Polynomials<'p> {
     ) -> Result<Operand<'c, A::Ciphertext>> {
         let (first, _) = self.0.first().ok_or_else(error::no_values)?;
         let needed = self.levels(a.params().rules(), &a.metadata(x));
-        prepared(a, x, first.domain(), needed)
+        prepared(a, x, first, needed)
     }
 
     /// Steps 1 and 2: the map of the operand and the argument of the powers.
@@ -177,7 +172,7 @@ impl<'p> Polynomials<'p> {
         // The powers are those of the mapped argument, so they serve one domain only.
         let (lo, hi) = first.domain();
         if let Some((other, _)) = self.0.iter().find(|(p, _)| p.domain() != (lo, hi)) {
-            return Err(error::powers(format!(
+            return Err(error::shape(format!(
                 "domains [{lo:?}, {hi:?}] and {:?}: polynomials that share powers need one domain",
                 other.domain()
             )));
@@ -217,7 +212,7 @@ impl Fused for Polynomials<'_> {
             self.0.iter().map(|(_, scale)| scale.unwrap_or(rules.params().scale())).collect();
         let results = self.0.iter().zip(&scales).map(|(&(p, _), &scale)| {
             let bounds = meta.bounds.map(|range| p.range(range));
-            argument.result(rules, x, p.plan(), scale, bounds, || p.response(meta))
+            argument.result(rules, x, &p.plan, scale, bounds, || p.response(meta))
         });
         let results = results.collect::<Result<_>>()?;
         let Argument { matched, metadata } = argument;
@@ -249,7 +244,7 @@ impl Fused for Polynomials<'_> {
 
 impl<'p> Monomials<'p> {
     fn plans(&self) -> impl Iterator<Item = &'p Plan> + Clone {
-        self.list.iter().map(|(p, _)| p.plan())
+        self.list.iter().map(|(p, _)| &p.plan)
     }
 }
 
@@ -289,7 +284,7 @@ impl Fused for Monomials<'_> {
             let range = bounds.map(|range| p.range(range));
             // Every node of the plan must fit the modulus of its level.
             let mut fits = Ok(());
-            p.plan().root().magnitude(bounds.slots().bound(), &mut |node, most| {
+            p.plan.root.magnitude(bounds.slots().bound(), &mut |node, most| {
                 let limbs = params.limbs_at(level - node.depth.min(level));
                 if let Err(error) = params.check_range(most, scale, limbs) {
                     fits = Err(error);
@@ -297,7 +292,7 @@ impl Fused for Monomials<'_> {
             });
             fits?;
             let response = || p.response(&x.metadata.meta);
-            argument.result(rules, x, p.plan(), scale, range, response)
+            argument.result(rules, x, &p.plan, scale, range, response)
         });
         let results = results.collect::<Result<_>>()?;
         let (mapping, matched) = (Mapping::Identity, argument.matched);

@@ -18,28 +18,22 @@ const POINTS: usize = 8;
 pub(crate) struct Steps {
     powers: BTreeMap<usize, f64>,
     /// Of the nodes; a node comes before its quotients.
-    nodes: Vec<f64>,
+    pub(crate) nodes: Vec<f64>,
 }
 
 impl Steps {
-    /// The scales of an evaluation on an argument at a level and scale, for a result at a scale.
-    pub(crate) fn new(
-        params: &Params,
-        plan: &Plan,
-        (level, scale): (usize, f64),
-        result: f64,
-    ) -> Self {
+    pub(crate) fn new(params: &Params, plan: &Plan, level: usize, scale: f64, result: f64) -> Self {
         let powers = power_scales(params, plan, level, scale);
         let mut nodes = vec![];
         if plan.depth() > 0 {
-            collect(params, level, &powers, plan.root(), result, &mut nodes);
+            collect(params, level, &powers, &plan.root, result, &mut nodes);
         }
         Self { powers, nodes }
     }
 
     /// Scales given for the powers, and 1 for the nodes.
     pub(crate) fn given(plan: &Plan, of_power: impl Fn(usize) -> f64) -> Self {
-        let powers = plan.powers().iter().map(|p| (p.index(), of_power(p.index()))).collect();
+        let powers = plan.powers.iter().map(|p| (p.index(), of_power(p.index()))).collect();
         let mut nodes = vec![];
         plan.backward(0.0.into(), |intermediate, _| {
             nodes.extend((intermediate == Intermediate::Node).then_some(1.0));
@@ -50,11 +44,6 @@ impl Steps {
     /// The scale of a power; none of a plan without levels.
     pub(crate) fn of_power(&self, index: usize) -> Option<f64> {
         self.powers.get(&index).copied()
-    }
-
-    /// The scales of the nodes.
-    pub(crate) fn nodes(&self) -> &[f64] {
-        &self.nodes
     }
 }
 
@@ -99,7 +88,7 @@ impl Plan {
     /// of the Chebyshev basis, or the unit circle of the monomial basis.
     pub(crate) fn largest_steps(&self, steps: &Steps) -> f64 {
         let sum = |u: Complex64| self.derivatives_by(u, steps).1;
-        match self.basis() {
+        match self.basis {
             Basis::Chebyshev => self.largest_over(|a| a.cos().into(), sum),
             Basis::Monomial => self.largest_over(|a| Complex64::cis(2.0 * a), sum),
         }
@@ -118,7 +107,7 @@ impl Plan {
         place: impl Fn(f64) -> Complex64,
         sum: impl Fn(Complex64) -> f64,
     ) -> f64 {
-        let degree = formal_degree(self.root());
+        let degree = formal_degree(&self.root);
         let count = POINTS * (degree + 1);
         let samples = (0..=count).map(|i| sum(place(PI * i as f64 / count as f64)));
         samples.fold(0.0, f64::max) / (PI * degree as f64 / count as f64).cos()
@@ -159,15 +148,15 @@ mod tests {
     #[test]
     fn largest_steps_are_bounds() {
         let params = params();
-        let top = (6, params.scale());
+        let (level, scale) = (6, params.scale());
         for degree in [1, 4, 7, 18, 31, 45] {
             let plan = Plan::new(&Chebyshev::new(-1.0, 1.0, dense(degree)));
-            let steps = Steps::new(&params, &plan, top, params.scale());
+            let steps = Steps::new(&params, &plan, level, scale, scale);
             let found = seen(-1.0, 1.0, |u| plan.derivatives_by(u, &steps).1);
             check(found, plan.largest_steps(&steps));
             let c: Vec<_> = dense(degree).iter().map(|&c| Complex64::cis(7.0 * c) * c).collect();
             let plan = Plan::monomial(&c);
-            let steps = Steps::new(&params, &plan, top, params.scale());
+            let steps = Steps::new(&params, &plan, level, scale, scale);
             let sum = |a: f64| plan.derivatives_by(Complex64::cis(a), &steps).1;
             let found = seen(0.0, 2.0 * PI, sum);
             check(found, plan.largest_steps(&steps));
@@ -187,14 +176,14 @@ mod tests {
         };
         for degree in [7, 45, 127] {
             let p = Polynomial::new(Chebyshev::new(-1.0, 1.0, dense(degree)));
-            let found = seen(-1.0, 1.0, |u| p.plan().sensitivity(u).steps);
+            let found = seen(-1.0, 1.0, |u| p.plan.sensitivity(u).steps);
             check(found, p.response(&meta).peak.steps);
         }
         for degree in [3, 18] {
             let p = Monomial::new(&dense(degree)).unwrap();
             let peak = p.response(&meta).peak;
-            check(seen(-1.0, 1.0, |x| p.plan().sensitivity(x).steps), peak.steps);
-            check(seen(-1.0, 1.0, |x| p.plan().sensitivity(x).input.abs()), peak.input);
+            check(seen(-1.0, 1.0, |x| p.plan.sensitivity(x).steps), peak.steps);
+            check(seen(-1.0, 1.0, |x| p.plan.sensitivity(x).input.abs()), peak.input);
         }
         // The steepest argument, 0, is none of the points of a mean over this range.
         let p = Monomial::new(&[0.0, 1.0, 0.0, -1.0 / 3.0]).unwrap();

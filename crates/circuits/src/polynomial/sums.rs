@@ -6,11 +6,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use bellerophon_ckks::{Complex64, Evaluator, Params, Result, metadata::rules::scaled_integer};
 use bellerophon_mlwe as mlwe;
 use bellerophon_ring::{Gaussian, Ntt, Poly, Ring};
 
 use super::Node;
-use bellerophon_ckks::{Complex64, Evaluator, Params, Result, metadata::rules::scaled_integer};
 
 /// Sums computed in one pass over the powers.
 const BATCH: usize = 16;
@@ -172,7 +172,6 @@ pub(crate) fn add_constant(
     Ok(())
 }
 
-/// The Gaussian integer nearest to a number.
 fn gaussian(ring: &Ring, value: Complex64) -> Result<Gaussian> {
     let part = |x: f64| scaled_integer(x, 1.0);
     Ok(ring.gaussian(part(value.re)?, part(value.im)?))

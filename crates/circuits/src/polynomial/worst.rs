@@ -21,17 +21,15 @@
 //! most `m / cos(pi d / 2K)` in between (Ehlich and Zeller, "Schwankung von Polynomen zwischen
 //! Gitterpunkten", 1964), also on a circle, where it has as many frequencies.
 
-use std::{
-    collections::BTreeMap,
-    f64::consts::{FRAC_1_SQRT_2, PI},
-};
+use std::collections::BTreeMap;
+use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
-use super::{Basis, Node, Plan, power_depth, scales::power_scales};
-use bellerophon_ckks::{
-    Complex64, Interval, Metadata, Result,
-    metadata::rules::MetadataRules,
-    noise::{Noise, times},
-};
+use bellerophon_ckks::metadata::rules::MetadataRules;
+use bellerophon_ckks::noise::{Noise, times};
+use bellerophon_ckks::{Complex64, Interval, Metadata, Result};
+
+use super::scales::power_scales;
+use super::{Basis, Node, Plan, power_depth};
 
 /// Points per degree: a maximum between them is at most 2% larger.
 const POINTS: usize = 8;
@@ -60,7 +58,6 @@ struct Bounded<'p> {
     powers: BTreeMap<usize, Power>,
 }
 
-/// A basis polynomial.
 struct Power {
     values: Values,
     scale: f64,
@@ -68,7 +65,6 @@ struct Power {
     step: f64,
 }
 
-/// A node of the plan.
 struct Tree<'p> {
     node: &'p Node,
     degree: usize,
@@ -89,7 +85,7 @@ pub(crate) fn bounded_plan(
 ) -> Result<Noise> {
     // 1: the values at the points.
     let bounded = Bounded::new(rules, plan, u)?;
-    let root = bounded.tree(plan.root(), scale)?;
+    let root = bounded.tree(&plan.root, scale)?;
     // 3: the first order, by backpropagation.
     let (argument, steps) = bounded.first_order(&root);
     let lengths = u.meta.noise.map(|square| square.sqrt() / u.meta.scale);
@@ -127,7 +123,7 @@ pub(crate) fn step(
 
 impl<'p> Bounded<'p> {
     fn new(rules: MetadataRules<'p>, plan: &'p Plan, u: &Metadata) -> Result<Self> {
-        let degree = formal_degree(plan.root());
+        let degree = formal_degree(&plan.root);
         let count = POINTS * (degree + 1);
         let argument = points(&u.meta.bounds.slots(), count);
         let first = Power { values: argument, scale: u.meta.scale, step: 0.0 };
@@ -145,25 +141,24 @@ impl<'p> Bounded<'p> {
         most / (PI * degree as f64 / (2 * self.count) as f64).cos()
     }
 
-    /// A bound on a basis polynomial.
     fn size(&self, index: usize) -> f64 {
         self.most(index, &self.powers[&index].values)
     }
 
     /// The factor of the product in the recurrence of the basis.
     fn factor(&self) -> f64 {
-        if self.plan.basis() == Basis::Chebyshev { 2.0 } else { 1.0 }
+        if self.plan.basis == Basis::Chebyshev { 2.0 } else { 1.0 }
     }
 
     /// The index of the subtracted basis polynomial, unless that is a constant.
     fn subtracted(&self, p: &super::Power) -> Option<usize> {
-        (self.plan.basis() == Basis::Chebyshev && p.difference() > 0).then(|| p.difference())
+        (self.plan.basis == Basis::Chebyshev && p.difference() > 0).then(|| p.difference())
     }
 
     /// Values, scales and step errors of the powers, by the recurrence of the basis.
     fn fill_powers(&mut self, u: &Metadata) -> Result<()> {
         let scales = power_scales(self.rules.params(), self.plan, u.level, u.meta.scale);
-        for p in self.plan.powers() {
+        for p in &self.plan.powers {
             let [a, b] = [p.a, p.b].map(|i| &self.powers[&i].values);
             let mut values: Values = a.iter().zip(b).map(|(a, b)| a * b * self.factor()).collect();
             // The rounded constant of T_{|a-b|} is off by up to 1/2 in each part; its effect is in
@@ -173,7 +168,7 @@ impl<'p> Bounded<'p> {
                 constants = self.size(c) * self.powers[&c].scale;
                 let c = &self.powers[&c].values;
                 values.iter_mut().zip(c).for_each(|(x, c)| *x -= c);
-            } else if self.plan.basis() == Basis::Chebyshev {
+            } else if self.plan.basis == Basis::Chebyshev {
                 values.iter_mut().for_each(|x| *x -= 1.0);
             }
             let (level, scale) = (u.level + 1 - power_depth(p.index()), scales[&p.index()]);
@@ -228,7 +223,7 @@ impl<'p> Bounded<'p> {
         let first = Error { whole: argument, second: 0.0 };
         let mut errors = BTreeMap::from([(1, (self.size(1), first))]);
         // Step 2: every power from its two factors.
-        for p in self.plan.powers() {
+        for p in &self.plan.powers {
             let (power, size) = (&self.powers[&p.index()], self.size(p.index()));
             let Error { whole, second } = product(errors[&p.a], errors[&p.b]);
             let mut error = Error { whole: self.factor() * whole, second: self.factor() * second };
@@ -288,8 +283,7 @@ impl<'p> Bounded<'p> {
         fits
     }
 
-    /// 3: the largest derivative by the argument, and the errors of the steps in the result, to
-    /// first order.
+    /// 3: the largest derivative by the argument, and the errors of the steps, to first order.
     fn first_order(&self, root: &Tree<'_>) -> (f64, f64) {
         let zeros = vec![Complex64::ZERO; self.count];
         let mut adjoints: BTreeMap<usize, Values> =
@@ -297,7 +291,7 @@ impl<'p> Bounded<'p> {
         let mut steps = 0.0;
         let ones = vec![Complex64::ONE; self.count];
         self.backward(root, ones, &mut adjoints, &mut steps);
-        for p in self.plan.powers().iter().rev() {
+        for p in self.plan.powers.iter().rev() {
             let adjoint = std::mem::take(adjoints.entry(p.index()).or_default());
             // The derivative of the result by this power has the degree that is left.
             let most = self.most(self.degree.saturating_sub(p.index()), &adjoint);
@@ -316,8 +310,7 @@ impl<'p> Bounded<'p> {
         (self.most(self.degree.saturating_sub(1), &adjoints[&1]), steps)
     }
 
-    /// Backpropagates the derivative by a node to its powers and quotients, and adds the errors of
-    /// the steps.
+    /// Backpropagates the derivative by a node, and adds the errors of the steps.
     fn backward(
         &self,
         tree: &Tree<'_>,
@@ -370,14 +363,15 @@ fn points(range: &Interval, count: usize) -> Values {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::chebyshev::Chebyshev;
+    use bellerophon_ckks::noise_model::NoiseModel;
     use bellerophon_ckks::{
         Bounds, CiphertextMeta, LevelGroup, ModulusChain, Params, ParamsSpec, Security,
-        noise_model::NoiseModel,
     };
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha20Rng;
+
+    use super::*;
+    use crate::chebyshev::Chebyshev;
 
     fn params() -> Params {
         let levels = vec![LevelGroup::single(45, 6)];
@@ -420,7 +414,7 @@ mod tests {
                     largest.1 = largest.1.max(found.steps);
                 }
                 assert!(slope >= largest.0 * (1.0 - 1e-9) && slope < 1.021 * largest.0 + 1e-12);
-                let count = plan.relinearizations().max(1) as f64 + plan.depth() as f64;
+                let count = plan.relinearizations.max(1) as f64 + plan.depth() as f64;
                 assert!(steps >= largest.1 * (1.0 - 1e-9), "{steps} {largest:?}");
                 assert!(
                     steps < 1.021 * count.sqrt() * 2.0 * largest.1,
@@ -469,7 +463,7 @@ mod tests {
             tree.products.iter_mut().for_each(|tree| all(tree, step));
         }
         let mut bounded = Bounded::new(rules, plan, u).unwrap();
-        let mut root = bounded.tree(plan.root(), u.meta.scale).unwrap();
+        let mut root = bounded.tree(&plan.root, u.meta.scale).unwrap();
         all(&mut root, step);
         bounded.powers.iter_mut().filter(|(i, _)| **i > 1).for_each(|(_, p)| p.step = step);
         (bounded, root)
@@ -492,14 +486,14 @@ mod tests {
         /// The value at `x` where the argument and every step has an error.
         fn departed(&self, x: f64, mut error: impl FnMut() -> f64) -> f64 {
             let mut powers = BTreeMap::from([(1, x + error())]);
-            for p in self.plan.powers() {
+            for p in &self.plan.powers {
                 let mut value = self.factor() * powers[&p.a] * powers[&p.b] + error();
-                if self.plan.basis() == Basis::Chebyshev {
+                if self.plan.basis == Basis::Chebyshev {
                     value -= self.subtracted(p).map_or(1.0, |c| powers[&c]);
                 }
                 powers.insert(p.index(), value);
             }
-            node_value(self.plan.root(), &powers, &mut error)
+            node_value(&self.plan.root, &powers, &mut error)
         }
     }
 }

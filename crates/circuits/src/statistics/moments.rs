@@ -1,13 +1,12 @@
 //! Sums, means, variances and covariances of columns.
 
-use super::Table;
-use crate::error;
 #[cfg(doc)]
 use bellerophon_ckks::ErrorKind;
-use bellerophon_ckks::{
-    CkksOps, ComposedOps, Interval, Metadata, Result,
-    eval::statements::{mixed, separate_unless, within},
-};
+use bellerophon_ckks::eval::statements::{mixed, separate_unless, within};
+use bellerophon_ckks::{CkksOps, ComposedOps, Interval, Metadata, Result};
+
+use super::Table;
+use crate::error;
 
 /// The deviations from the mean of every column, and the means, both divided by the root of the
 /// divisor: their squares sum up to variances.
@@ -43,9 +42,6 @@ impl Table {
 
     /// The mean of every column, in every slot of the column. Takes one level: the division by the
     /// number of rows.
-    ///
-    /// # Errors
-    /// As for [`sums`](Self::sums).
     pub fn means<A: CkksOps>(&self, eval: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
         eval.composed("Table::means", || {
             self.check(&eval.metadata(x))?;
@@ -53,11 +49,7 @@ impl Table {
         })
     }
 
-    /// The deviations `x - mean` of every value from the mean of its column. Padding is zero.
-    /// Takes two levels.
-    ///
-    /// # Errors
-    /// As for [`sums`](Self::sums).
+    /// The deviations from the mean of the column; padding is zero. Takes two levels.
     pub(crate) fn centred<A: CkksOps>(&self, eval: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
         eval.composed("Table::centred", || {
             self.check(&eval.metadata(x))?;
@@ -67,11 +59,6 @@ impl Table {
     }
 
     /// The variance of every column, in every slot of the column. Takes two levels.
-    ///
-    /// # Errors
-    /// As for [`sums`](Self::sums), and
-    /// [`ErrorKind::MissingKey`](bellerophon_ckks::ErrorKind::MissingKey) without a relinearization
-    /// key.
     pub fn variances<A: CkksOps>(&self, eval: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
         eval.composed("Table::variances", || {
             let metadata = eval.metadata(x);
@@ -87,9 +74,6 @@ impl Table {
 
     /// The covariance of every column of `x` with the same column of `y`, in every slot of the
     /// column. Takes two levels.
-    ///
-    /// # Errors
-    /// As for [`variances`](Self::variances).
     pub fn covariances<A: CkksOps>(
         &self,
         eval: &A,
@@ -112,9 +96,6 @@ impl Table {
     /// and `c + k`, for `c + k` below the number of columns; the slots of the other columns have no
     /// meaning. Entry 0 holds the variances. [`symmetric`](Self::symmetric) reads the matrix. Takes
     /// two levels.
-    ///
-    /// # Errors
-    /// As for [`variances`](Self::variances).
     pub fn covariance_matrix<A: CkksOps>(
         &self,
         eval: &A,
@@ -126,7 +107,7 @@ impl Table {
             let range = self.mixed_moment(&metadata)?;
             let positive = self.second_moment(&metadata, &metadata, 0.0)?;
             let u = self.deviations(eval, x, eval.origins(x).is_mixed())?;
-            let steps: Vec<i64> = (1..self.columns() as i64).collect();
+            let steps: Vec<i64> = (1..self.columns as i64).collect();
             // Diagonal k of the matrix pairs column j with column j + k: one rotation by k of the
             // deviations and of the means, hoisted.
             let centred = eval.rotate_many(&u.centred, &steps)?;
@@ -143,11 +124,8 @@ impl Table {
 
     /// The symmetric matrix whose diagonals were decrypted: entry `c` of diagonal `k` belongs to
     /// the columns `c` and `c + k`.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] unless there are as many diagonals as columns, of at least that length.
     pub fn symmetric(&self, diagonals: &[Vec<f64>]) -> Result<Vec<Vec<f64>>> {
-        let n = self.columns();
+        let n = self.columns;
         if diagonals.len() != n || diagonals.iter().any(|diagonal| diagonal.len() < n) {
             let shortest = diagonals.iter().map(Vec::len).min().unwrap_or(0);
             let found = diagonals.len();
@@ -178,7 +156,7 @@ impl Table {
         related: bool,
     ) -> Result<A::Ciphertext> {
         let x = separate_unless(eval, x.clone(), related);
-        let sums = eval.inner_sum(&x, self.rows().next_power_of_two(), self.stride() as i64)?;
+        let sums = eval.inner_sum(&x, self.rows.next_power_of_two(), self.stride() as i64)?;
         Ok(mixed(eval, sums))
     }
 
@@ -190,7 +168,7 @@ impl Table {
         factor: f64,
     ) -> Result<A::Ciphertext> {
         // The factor joins the weights: a mean takes one level whatever it is multiplied by.
-        let terms = self.weighted(eval, x, factor / self.rows() as f64)?;
+        let terms = self.weighted(eval, x, factor / self.rows as f64)?;
         let means = self.over_rows(eval, &terms, eval.origins(x).is_mixed())?;
         // A mean is no larger than a value, wherever that is.
         let range = eval.metadata(x).meta.bounds.slots().scale(factor).hull(&Interval::ZERO);
@@ -234,8 +212,7 @@ impl Table {
         self.without_padding(eval, sum, || eval.mul(&u.mean, &v.mean))
     }
 
-    /// A sum of products of deviations without the padding rows, each of which added the product of
-    /// the two means.
+    /// A sum without the products of means that the padding rows have added.
     fn without_padding<A: CkksOps>(
         &self,
         eval: &A,
@@ -270,7 +247,7 @@ impl Table {
         // Popoviciu: the variance of values in an interval is at most a quarter of the square of
         // its width; Cauchy-Schwarz for two columns.
         let width = |x: &Metadata| x.meta.bounds.slots().hi() - x.meta.bounds.slots().lo();
-        let most = width(x) * width(y) / 4.0 * self.rows() as f64 / self.divisor();
+        let most = width(x) * width(y) / 4.0 * self.rows as f64 / self.divisor();
         Interval::real(lowest * most, most)
     }
 }

@@ -1,9 +1,9 @@
 //! Standard deviations, standardised columns and correlations.
 
-use super::Table;
-use crate::approx::Approximation;
-use crate::circuit_ops::CircuitOps;
 use bellerophon_ckks::{CkksOps, Interval, Result, eval::statements::within};
+
+use super::Table;
+use crate::{approx::Approximation, circuit_ops::CircuitOps};
 
 /// These functions take an [`Approximation`] of
 /// [`Known::InverseSqrt`](crate::approx::Known::InverseSqrt) over a range that contains all
@@ -22,9 +22,6 @@ impl Table {
     /// The standard deviations from the [`variances`](Self::variances), `v / sqrt(v)`, in every
     /// slot of the column. The caller states that all variances are in the range of the root. Takes
     /// the levels of the root and one more.
-    ///
-    /// # Errors
-    /// As for [`variances`](Self::variances).
     pub fn standard_deviations<A: CkksOps>(
         &self,
         eval: &A,
@@ -44,9 +41,6 @@ impl Table {
     /// The columns shifted and scaled to mean 0 and standard deviation 1; padding is zero. The
     /// caller states that all variances lie in the range of the root. Takes
     /// [`standardised_levels`](Self::standardised_levels).
-    ///
-    /// # Errors
-    /// As for [`variances`](Self::variances).
     pub fn standardised<A: CkksOps>(
         &self,
         eval: &A,
@@ -65,9 +59,6 @@ impl Table {
     /// [`covariance_matrix`](Self::covariance_matrix); entry 0 is 1 up to the error. The caller
     /// states that all variances lie in the range of the root. Takes
     /// [`correlation_levels`](Self::correlation_levels).
-    ///
-    /// # Errors
-    /// As for [`variances`](Self::variances).
     pub fn correlations<A: CkksOps>(
         &self,
         eval: &A,
@@ -82,7 +73,7 @@ impl Table {
             // Step 1: all covariances, the variances among them, and their inverse roots.
             let covariances = self.covariance_matrix(eval, x)?;
             let inverse = self.inverse(eval, &covariances[0], root)?;
-            let steps: Vec<i64> = (0..self.columns() as i64).collect();
+            let steps: Vec<i64> = (0..self.columns as i64).collect();
             let others = eval.rotate_many(&inverse, &steps)?;
             // Step 2: each covariance times the inverse roots of its two columns.
             let terms = covariances.iter().zip(&others);
@@ -98,8 +89,7 @@ impl Table {
         })
     }
 
-    /// The inverse roots of variances. Columns of padding, whose variance is zero, are moved into
-    /// the domain first.
+    /// The inverse roots of variances; columns of padding are moved into the domain first.
     fn inverse<A: CkksOps>(
         &self,
         eval: &A,
@@ -111,9 +101,9 @@ impl Table {
         // middle.
         let inside = 0.5 * (range.lo() + range.hi());
         let moved: Vec<f64> = (0..eval.metadata(v).meta.len)
-            .map(|slot| if slot % self.stride() < self.columns() { 0.0 } else { inside })
+            .map(|slot| if slot % self.stride() < self.columns { 0.0 } else { inside })
             .collect();
-        let moved = match self.columns() == self.stride() {
+        let moved = match self.columns == self.stride() {
             true => v.clone(),
             false => eval.add_values(v, &moved)?,
         };

@@ -1,7 +1,5 @@
 //! The shape of a table in slots.
 
-#[cfg(doc)]
-use bellerophon_ckks::ErrorKind;
 use std::ops::Range;
 
 use crate::{error, matrix::area};
@@ -32,17 +30,14 @@ use bellerophon_ckks::{KeyLevels, Metadata, Result};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Table {
-    rows: usize,
-    columns: usize,
+    pub(crate) rows: usize,
+    pub(crate) columns: usize,
     /// Subtracted from the rows where second moments divide by them: 0 or 1.
     lost: usize,
 }
 
 impl Table {
     /// A table that is a whole population: second moments divide by the number of rows.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] for no rows, no columns, or more slots than any ring has.
     pub fn new(rows: usize, columns: usize) -> Result<Self> {
         if rows == 0 || columns == 0 {
             let reason = format!("{rows} rows and {columns} columns: need at least one of each");
@@ -53,26 +48,12 @@ impl Table {
     }
 
     /// The table as a sample of a population: second moments divide by one less than the rows.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] for a single row.
     pub fn sample(mut self) -> Result<Self> {
         if self.rows == 1 {
-            let reason = "1 row: the variance of a sample needs two".to_string();
-            return Err(error::shape(reason));
+            return Err(error::shape("1 row: the variance of a sample needs two".to_string()));
         }
         self.lost = 1;
         Ok(self)
-    }
-
-    /// Rows.
-    pub(crate) fn rows(&self) -> usize {
-        self.rows
-    }
-
-    /// Columns.
-    pub(crate) fn columns(&self) -> usize {
-        self.columns
     }
 
     /// What second moments divide by.
@@ -90,7 +71,6 @@ impl Table {
         self.rows.next_power_of_two() * self.stride()
     }
 
-    /// Rows of padding.
     pub(super) fn padding(&self) -> usize {
         self.rows.next_power_of_two() - self.rows
     }
@@ -106,13 +86,9 @@ impl Table {
 
     /// The values in the order of the slots, with values of the table in the padding: every slot
     /// lies in the range of the values.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] unless rows and columns are as many as stated.
     pub fn pack(&self, rows: &[Vec<f64>]) -> Result<Vec<f64>> {
         if rows.len() != self.rows {
-            let reason = format!("{} rows: need {}", rows.len(), self.rows);
-            return Err(error::shape(reason));
+            return Err(error::shape(format!("{} rows: need {}", rows.len(), self.rows)));
         }
         if let Some(i) = rows.iter().position(|row| row.len() != self.columns) {
             let (found, needed) = (rows[i].len(), self.columns);
@@ -130,13 +106,9 @@ impl Table {
     }
 
     /// The rows of a decrypted table.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Shape`] unless there is a value for every slot.
     pub fn unpack(&self, slots: &[f64]) -> Result<Vec<Vec<f64>>> {
         if slots.len() != self.slots() {
-            let reason = format!("{} values: need {}", slots.len(), self.slots());
-            return Err(error::shape(reason));
+            return Err(error::shape(format!("{} values: need {}", slots.len(), self.slots())));
         }
         let row = |i: usize| slots[i * self.stride()..][..self.columns].to_vec();
         Ok((0..self.rows).map(row).collect())
@@ -154,13 +126,9 @@ impl Table {
         slots
     }
 
-    /// Refuses operands of another number of slots, with values beyond their length, or whose slots
-    /// may be complex.
+    /// Refuses operands that are no such table, or whose slots may be complex.
     pub(super) fn check(&self, x: &Metadata) -> Result<()> {
-        let needed = self.slots();
-        if x.meta.slots != needed {
-            return Err(error::slot_count(x.meta.slots, needed, needed));
-        }
+        error::check_slots(&x.meta, self.slots())?;
         let end = self.row(self.rows - 1).end;
         if x.meta.len < end {
             return Err(error::length_mismatch(x.meta.len, end));

@@ -180,7 +180,7 @@ fn terms(r: &Bootstrapping, x: &[Complex64]) -> [Term; 3] {
     let coefficients = raising.to_coefficients(&r.keys, &enlarged).unwrap();
     let scale = coefficients.meta().scale;
     let places: Vec<usize> = (0..x.len()).map(|i| coefficients.place(i)).collect();
-    let lowest = raising.s2c().params().lattice();
+    let lowest = raising.s2c.params.lattice();
     let secret = r.world.secret.under(lowest).unwrap();
     let (ring, phase) =
         (coefficients.lattice().ring(lowest), coefficients.lattice().phase(&secret).unwrap());
@@ -358,7 +358,7 @@ fn reports_are_those_of_the_bootstrap() {
     let found = choice.bootstrap.unwrap();
     let bootstrapper = found.bootstrapper;
     let chosen = found.reductions[0].double_angles;
-    assert_eq!(chosen, bootstrapper.reduction().doublings());
+    assert_eq!(chosen, bootstrapper.reduction().doublings);
     let level = bootstrapper.input_level();
     let simulator =
         Simulator::new(&choice.params).with_bootstrapping(bootstrapper.clone()).unwrap();

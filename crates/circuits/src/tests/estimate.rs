@@ -1,21 +1,18 @@
 //! What [`Metadata::estimate`] says is left, against what is left: the bound on the worst slot
 //! holds, and is not far above the worst slot found.
 
-use crate::circuit_ops::CircuitOps;
-use crate::tests::common;
-use bellerophon_ckks::CkksOps;
-
-use crate::tests::common::{World, span};
-use crate::{
-    chebyshev::Chebyshev,
-    diagonals::Diagonals,
-    lintrans::{LinearOptions, LinearTransform},
-    polynomial::Polynomial,
-};
 use bellerophon_ckks::{
-    Ciphertext, Complex64, Encoder, Interval, KeyLevels, LevelGroup, ModulusChain, Params,
+    Ciphertext, CkksOps, Complex64, Encoder, Interval, KeyLevels, LevelGroup, ModulusChain, Params,
     ParamsSpec, PublicKey, Security, encrypt_public,
 };
+
+use crate::chebyshev::Chebyshev;
+use crate::circuit_ops::CircuitOps;
+use crate::diagonals::Diagonals;
+use crate::lintrans::{LinearOptions, LinearTransform};
+use crate::polynomial::Polynomial;
+use crate::tests::common;
+use crate::tests::common::{World, span};
 
 /// The probability with which a bound may fail, `2^-20`: never in these tests.
 const FAILURE: f64 = -20.0;

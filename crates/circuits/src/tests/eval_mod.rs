@@ -1,15 +1,15 @@
 //! Reduction modulo 1 of encrypted values.
 
-use bellerophon_ckks::CkksOps;
 use std::f64::consts::TAU;
 
-use crate::eval_mod::{Arcsine, Mod1, Mod1Output, Mod1Spec, Part};
-use crate::tests::common::{World, max_error, mod1_spec as spec};
 use bellerophon_ckks::{
-    ErrorKind, Interval, LevelGroup, ModulusChain, Params, ParamsSpec, Security, encrypt,
+    CkksOps, ErrorKind, Interval, LevelGroup, ModulusChain, Params, ParamsSpec, Security, encrypt,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
+
+use crate::eval_mod::{Arcsine, Mod1, Mod1Output, Mod1Spec, Part};
+use crate::tests::common::{World, max_error, mod1_spec as spec};
 
 /// Phases under a secret of `weight` coefficients: integers plus fractions up to `message`.
 fn phases(n: usize, weight: usize, message: f64) -> Vec<f64> {

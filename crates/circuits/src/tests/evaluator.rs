@@ -1,15 +1,14 @@
 //! Every operation of the evaluator against the same operation on `f64`.
 
-use crate::tests::common;
-use crate::tests::common::mul_scalar_no_rescale;
 use bellerophon_ckks::vectors::Vectors;
-
-use crate::lintrans::LinearTransform;
-use crate::tests::common::{World, refusal, rotated, span};
 use bellerophon_ckks::{
     Ciphertext, CkksOps, Complex64, ComposedOps, Error, ErrorKind, EvaluationKeys, Evaluator,
     Interval, KeyLevels, LevelGroup, ModulusChain, Params, ParamsSpec, Plaintext, Security,
 };
+
+use crate::lintrans::LinearTransform;
+use crate::tests::common;
+use crate::tests::common::{World, mul_scalar_no_rescale, refusal, rotated, span};
 
 fn zip(x: &[f64], y: &[f64], f: impl Fn(f64, f64) -> f64) -> Vec<f64> {
     x.iter().zip(y).map(|(&a, &b)| f(a, b)).collect()

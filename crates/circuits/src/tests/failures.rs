@@ -1,24 +1,21 @@
 //! Every way to go wrong has its own error, and errors say what was found, what is needed and what
 //! to do.
 
-use crate::circuit_ops::CircuitOps;
-use crate::tests::common;
-use crate::tests::common::mul_scalar_no_rescale;
-
-use crate::tests::common::{World, refusal, span};
-use crate::{
-    approx::{Accuracy, Approximation, Function, Known, Sign},
-    chebyshev::Chebyshev,
-    error,
-    polynomial::{Monomial, Polynomial},
-};
+use bellerophon_ckks::noise::Heaan;
+use bellerophon_ckks::simulator::{SimCiphertext, Simulator};
 use bellerophon_ckks::{
     Bounds, Ciphertext, CiphertextMeta, CkksOps, Complex64, ComposedOps, Encoder, Error, ErrorKind,
     EvaluationKeys, Evaluator, Interval, KeyLevels, Params, ParamsSpec, PublicKey, Result,
     SecretKey, decrypt, encrypt, encrypt_public, encrypt_seeded,
-    noise::Heaan,
-    simulator::{SimCiphertext, Simulator},
 };
+
+use crate::approx::{Accuracy, Approximation, Function, Known, Sign};
+use crate::chebyshev::Chebyshev;
+use crate::circuit_ops::CircuitOps;
+use crate::error;
+use crate::polynomial::{Monomial, Polynomial};
+use crate::tests::common;
+use crate::tests::common::{World, mul_scalar_no_rescale, refusal, span};
 
 #[test]
 fn levels_run_out() {

@@ -1,25 +1,22 @@
 //! The rule of lengths and padding: reductions take the values alone, after every operation, and
 //! operands of unequal length are refused.
 
-use crate::circuit_ops::CircuitOps;
-use crate::tests::common;
-use bellerophon_ckks::vectors::Vectors;
-
 use std::collections::BTreeSet;
 
-use crate::tests::common::{World, refusal, span};
-use crate::{
-    approx::{Accuracy, Approximation, Function, Known, Sign},
-    chebyshev::Chebyshev,
-    diagonals::Diagonals,
-    error,
-    lintrans::{LinearOptions, LinearTransform},
-    polynomial::{Monomial, Polynomial},
-};
 use bellerophon_ckks::{
     Ciphertext, CkksOps, Complex64, ComposedOps, ErrorKind, Evaluator, Interval, Metadata, Params,
-    Result, simulator::Simulator,
+    Result, simulator::Simulator, vectors::Vectors,
 };
+
+use crate::approx::{Accuracy, Approximation, Function, Known, Sign};
+use crate::chebyshev::Chebyshev;
+use crate::circuit_ops::CircuitOps;
+use crate::diagonals::Diagonals;
+use crate::error;
+use crate::lintrans::{LinearOptions, LinearTransform};
+use crate::polynomial::{Monomial, Polynomial};
+use crate::tests::common;
+use crate::tests::common::{World, refusal, span};
 
 const LEVELS: usize = 8;
 

@@ -1,13 +1,11 @@
 //! Slot matrices against the same product in the clear, in every form of evaluation.
 
-use crate::circuit_ops::CircuitOps;
-
-use crate::tests::common::{World, refusal};
-use crate::{
-    diagonals::{Diagonals, GiantStep, Schedule},
-    lintrans::{Giants, Hoisting, LinearOptions, LinearTransform},
-};
 use bellerophon_ckks::{Complex64, Error, ErrorKind, KeyLevels};
+
+use crate::circuit_ops::CircuitOps;
+use crate::diagonals::{Diagonals, GiantStep, Schedule};
+use crate::lintrans::{Giants, Hoisting, LinearOptions, LinearTransform};
+use crate::tests::common::{World, refusal};
 
 /// A matrix with the given diagonals, random.
 fn matrix(world: &World, slots: usize, diagonals: &[usize], real: bool) -> Diagonals {
@@ -86,8 +84,8 @@ fn horner_needs_one_key_beside_the_babies() {
     assert_eq!(transform.giant_steps().len(), 1);
     let direct = LinearTransform::new(&world.params, &m, 1, LinearOptions::default()).unwrap();
     assert!(direct.giant_steps().len() > 1);
-    assert_eq!(direct.norm(), m.norm());
-    assert_eq!((direct.level(), direct.slots()), (1, 64));
+    assert_eq!(direct.norm, m.norm());
+    assert_eq!((direct.level, direct.slots), (1, 64));
 }
 
 #[test]

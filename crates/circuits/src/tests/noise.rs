@@ -1,23 +1,20 @@
 //! Measured noise against the predictions that ciphertexts carry, from both sides: never above, and
 //! not so far below that the prediction would say nothing.
 
-use crate::circuit_ops::CircuitOps;
-use crate::tests::common;
-use bellerophon_ckks::CkksOps;
-
-use crate::tests::common::{World, span};
-use crate::{
-    diagonals::Diagonals,
-    lintrans::{Hoisting, LinearOptions, LinearTransform},
-};
+use bellerophon_ckks::noise::{self, Heaan, Noise};
+use bellerophon_ckks::origins::Relation;
 use bellerophon_ckks::{
-    Ciphertext, CiphertextMeta, Encoder, Interval, KeyLevels, LevelGroup, ModulusChain, Params,
-    ParamsSpec, PublicKey, SecretKind, Security, encrypt_public,
-    noise::{self, Heaan, Noise},
-    origins::Relation,
+    Ciphertext, CiphertextMeta, CkksOps, Encoder, Interval, KeyLevels, LevelGroup, ModulusChain,
+    Params, ParamsSpec, PublicKey, SecretKind, Security, encrypt_public,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
+
+use crate::circuit_ops::CircuitOps;
+use crate::diagonals::Diagonals;
+use crate::lintrans::{Hoisting, LinearOptions, LinearTransform};
+use crate::tests::common;
+use crate::tests::common::{World, span};
 
 /// Error of the slots: standard deviation and largest magnitude.
 fn errors(world: &World, ct: &Ciphertext, expected: &[f64]) -> (f64, f64) {
@@ -168,7 +165,7 @@ fn matrices() {
         let expected: Vec<f64> = m.apply(&z).iter().map(|z| z.re).collect();
         close(&world, &product, &expected, 2.0);
         assert_eq!(*product.range(), {
-            let bound = transform.norm() * x.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+            let bound = transform.norm * x.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
             Interval::real(-bound, bound).unwrap()
         });
     }

@@ -19,7 +19,7 @@ fn every_degree_in_its_depth_with_its_noise() {
     let cx = world.encrypt_span(&x);
     for degree in (0..=17).chain([30, 31, 32, 47, 63]) {
         let p = dense(-1.0, 1.0, degree);
-        let expected: Vec<f64> = x.iter().map(|&x| p.chebyshev().eval(x)).collect();
+        let expected: Vec<f64> = x.iter().map(|&x| p.chebyshev.eval(x)).collect();
         let y = eval.polynomial(&cx, &p, None).unwrap();
         assert_eq!(y.scale(), world.params.scale());
         let depth = ((degree + 1) as f64).log2().ceil() as usize;
@@ -45,7 +45,7 @@ fn functions_over_any_domain() {
     let x: Vec<f64> = world.reals(300).iter().map(|x| 8.0 * x).collect();
     let y = eval.polynomial(&world.encrypt_span(&x), &p, None).unwrap();
     assert_eq!(y.level(), 0);
-    let certified = p.chebyshev().certified_error(sigmoid, 0.25, 1 << 16);
+    let certified = p.chebyshev.certified_error(sigmoid, 0.25, 1 << 16);
     let expected: Vec<f64> = x.iter().map(|&x| sigmoid(x)).collect();
     assert!(max_error(&world.decrypt(&y), &expected) < certified + 1e-6);
 
@@ -82,7 +82,7 @@ fn scales_far_from_the_primes_are_matched_first() {
     let cx = world.encrypt_span(&x);
     let low = eval.match_scale(&cx, 2f64.powi(40), 4).unwrap();
     let p = dense(-1.0, 1.0, 7);
-    let expected: Vec<f64> = x.iter().map(|&x| p.chebyshev().eval(x)).collect();
+    let expected: Vec<f64> = x.iter().map(|&x| p.chebyshev.eval(x)).collect();
     let y = eval.polynomial(&low, &p, Some(2f64.powi(43))).unwrap();
     assert_eq!((y.level(), y.scale()), (0, 2f64.powi(43)));
     world.check(&y, &expected);

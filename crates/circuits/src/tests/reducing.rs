@@ -1,20 +1,19 @@
 //! Circuits that go down in rank by themselves (DPad-HE, section 2.2 and RQ4).
 
-use crate::circuit_ops::CircuitOps;
-use crate::tests::common::{World, max_error, rotated, span};
-use crate::{
-    approx::{Accuracy, Approximation, Function, Known},
-    chebyshev::Chebyshev,
-    diagonals::Diagonals,
-    lintrans::{LinearOptions, LinearTransform},
-    polynomial::Polynomial,
-};
 use bellerophon_ckks::{
     Ciphertext, CkksOps, Complex64, ComposedOps, Encoder, ErrorKind, Interval, KeyLevels,
     LevelGroup, ModulusChain, Params, ParamsSpec, PublicKey, ReducingEvaluator, ReducingKeys,
     Result, SecretKey, Security, decrypt_values, encrypt, encrypt_public,
 };
 use bellerophon_mlwe::rank_schedule;
+
+use crate::approx::{Accuracy, Approximation, Function, Known};
+use crate::chebyshev::Chebyshev;
+use crate::circuit_ops::CircuitOps;
+use crate::diagonals::Diagonals;
+use crate::lintrans::{LinearOptions, LinearTransform};
+use crate::polynomial::Polynomial;
+use crate::tests::common::{World, max_error, rotated, span};
 
 /// `n = 2^9` at a rank: `q_0` of 55 bits, `levels` primes of 45, a special one of 56, all of them
 /// primes for degree `4 n` too.

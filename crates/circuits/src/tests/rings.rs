@@ -1,20 +1,17 @@
 //! Vectors between rings: ring switching (DPad-HE, section 4.3), and bootstrapping at rank `r`, by
 //! way of RLWE and back (section 6.2) or at the rank itself.
 
-use crate::bootstrap::EvaluatorExt;
-use crate::circuit_ops::CircuitOps;
-use crate::tests::common;
-
-use crate::tests::common::{World, max_error, refusal, rotated, span};
-use crate::{
-    bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper},
-    rank_bootstrap::RankBootstrap,
-};
 use bellerophon_ckks::{
     Ciphertext, CkksOps, Complex64, Encoder, ErrorKind, EvaluationKeys, Evaluator, Interval,
     KeyLevels, Params, ParamsSpec, RankConversion, RingSwitch, SecretKey, Security, decrypt_values,
     encrypt,
 };
+
+use crate::bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper, EvaluatorExt};
+use crate::circuit_ops::CircuitOps;
+use crate::rank_bootstrap::RankBootstrap;
+use crate::tests::common;
+use crate::tests::common::{World, max_error, refusal, rotated, span};
 
 /// The set over another ring: same primes, the first `limbs` of them.
 fn over(params: &Params, degree: usize, rank: usize, level: usize) -> Params {

@@ -1,16 +1,14 @@
 //! Statistics of encrypted columns against the same on `f64`.
 
-use crate::tests::common;
-
-use crate::tests::common::{World, refusal};
-use crate::{
-    approx::{Accuracy, Approximation, Function, Known},
-    statistics::Table,
-};
 use bellerophon_ckks::{
     Ciphertext, CkksOps, ComposedOps, ErrorKind, KeyLevels, LevelGroup, ModulusChain, Params,
     ParamsSpec, Security,
 };
+
+use crate::approx::{Accuracy, Approximation, Function, Known};
+use crate::statistics::Table;
+use crate::tests::common;
+use crate::tests::common::{World, refusal};
 
 fn params(rank: usize) -> Params {
     params_with(rank, 3)

@@ -1,15 +1,15 @@
 //! Metadata and computation agree, for the circuits without a prediction of their own in the public
 //! API: C2S, the mod raise with its trace, and EvalMod. The others: `tests/ckks/circuits_agree.rs`.
 
+use bellerophon_ckks::simulator::one_key;
+use bellerophon_ckks::{
+    Encoder, EvaluationKeys, Evaluator, Interval, Params, ParamsSpec, SecretKey, Security, encrypt,
+};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
 use crate::bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper};
 use crate::eval_mod::Mod1Output;
-use bellerophon_ckks::simulator::one_key;
-use bellerophon_ckks::{
-    Encoder, EvaluationKeys, Evaluator, Interval, Params, ParamsSpec, SecretKey, Security, encrypt,
-};
 
 /// Bootstrapping of a toy ring step by step, with exactly the keys that the bootstrapper lists.
 #[test]
@@ -52,11 +52,8 @@ fn steps_of_a_bootstrap_have_their_metadata() {
 
         // EvalMod.
         let output = Mod1Output { amplitude: 1.0, scale: params.scale() };
-        let predicted = bootstrapper
-            .reduction()
-            .meta(params, &re.metadata(), output)
-            .unwrap()
-            .result;
+        let predicted =
+            bootstrapper.reduction().meta(params, &re.metadata(), output).unwrap().result;
         let found = bootstrapper.reduction().apply(&evaluator, &re, output).unwrap();
         assert_eq!(found.metadata(), predicted);
     }

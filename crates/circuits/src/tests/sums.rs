@@ -1,12 +1,12 @@
 //! Sums over slots, copies, masks, dot products and operations in place against the same on `f64`.
 
-use crate::tests::common;
-
-use crate::tests::common::{World, refusal, span};
 use bellerophon_ckks::{
     Ciphertext, CkksOps, Complex64, ComposedOps, ErrorKind, KeyLevels, LevelGroup, ModulusChain,
     Params, ParamsSpec, Security,
 };
+
+use crate::tests::common;
+use crate::tests::common::{World, refusal, span};
 
 /// A toy set of the given rank.
 fn params(rank: usize) -> Params {

@@ -3,31 +3,28 @@
 //! A bound is tested from both sides: no run comes near it from above, and it says something,
 //! within a factor of what is measured.
 
-use crate::bootstrap::EvaluatorExt;
-use crate::bootstrap::SimulatorExt;
-use crate::circuit_ops::CircuitOps;
-use crate::tests::common;
-
 use std::sync::Arc;
 
-use crate::tests::common::{World, functional::functional, refusal};
-use crate::{
-    approx::{Accuracy, Function, Known},
-    bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper},
-    chebyshev::Chebyshev,
-    diagonals::Diagonals,
-    fbt::{FbtInput, FbtSpec, PeriodicFunction, Table},
-    lintrans::{Giants, Hoisting, LinearOptions, LinearTransform},
-    polynomial::{Monomial, Polynomial},
-};
+use bellerophon_ckks::noise_flooding::{Flooding, Predicted, decrypt_flooded};
+use bellerophon_ckks::simulator::{SimCiphertext, Simulator};
 use bellerophon_ckks::{
     Ciphertext, CkksOps, Complex64, Encoder, ErrorKind, Evaluator, Interval, KeyLevels, Params,
     ParamsSpec, Result, SecretKind, Security, SlotValue, decrypt,
-    noise_flooding::{Flooding, Predicted, decrypt_flooded},
-    simulator::{SimCiphertext, Simulator},
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
+
+use crate::approx::{Accuracy, Function, Known};
+use crate::bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper, EvaluatorExt, SimulatorExt};
+use crate::chebyshev::Chebyshev;
+use crate::circuit_ops::CircuitOps;
+use crate::diagonals::Diagonals;
+use crate::fbt::{FbtInput, FbtSpec, PeriodicFunction, Table};
+use crate::lintrans::{Giants, Hoisting, LinearOptions, LinearTransform};
+use crate::polynomial::{Monomial, Polynomial};
+use crate::tests::common;
+use crate::tests::common::functional::functional;
+use crate::tests::common::{World, refusal};
 
 /// The length of the noise polynomial, that is scale times root mean square of the errors of all
 /// slots of the ring, over the bound on it.

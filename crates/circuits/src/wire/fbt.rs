@@ -1,68 +1,12 @@
-//! Byte forms of functional bootstrapping: specifications, encrypted integers and paired vectors.
+//! Byte forms of encrypted integers and paired vectors.
 
-use bellerophon_ring::{wire::List, wire_form};
+use bellerophon_ring::wire_form;
 use serde::{Deserialize, Serialize};
 
 use super::kind;
-use crate::fbt::{FbtSpec, IntVec, PairedVec, SeededIntVec, SeededPairedVec};
+use crate::fbt::{IntVec, PairedVec, SeededIntVec, SeededPairedVec};
 use bellerophon_ckks::wire::{CiphertextForm, SeededCiphertextForm};
 use bellerophon_ckks::{Ciphertext, Interval, Params, Result, SeededCiphertext};
-
-/// The plain form of an [`FbtSpec`] without `encode_ahead`, which the reader chooses.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct FbtForm {
-    slots: u32,
-    weight: u32,
-    log2_failure: f64,
-    degree: u32,
-    doublings: u32,
-    normalised: bool,
-    q0_bits: u32,
-    s2c: List<u32, { FbtSpec::MOST_TRANSFORM_LEVELS }>,
-    series: List<u32, { FbtSpec::MOST_SERIES_LEVELS }>,
-    exponential: List<u32, { FbtSpec::MOST_EXPONENTIAL_LEVELS }>,
-    c2s: List<u32, { FbtSpec::MOST_TRANSFORM_LEVELS }>,
-    babies: u32,
-}
-
-impl From<&FbtSpec> for FbtForm {
-    fn from(spec: &FbtSpec) -> Self {
-        Self {
-            slots: spec.slots as u32,
-            weight: spec.weight as u32,
-            log2_failure: spec.log2_failure,
-            degree: spec.degree as u32,
-            doublings: spec.doublings as u32,
-            normalised: spec.normalised,
-            q0_bits: spec.q0_bits,
-            s2c: List(spec.s2c.clone()),
-            series: List(spec.series.clone()),
-            exponential: List(spec.exponential.clone()),
-            c2s: List(spec.c2s.clone()),
-            babies: spec.babies as u32,
-        }
-    }
-}
-
-impl From<FbtForm> for FbtSpec {
-    fn from(form: FbtForm) -> Self {
-        Self {
-            slots: form.slots as usize,
-            weight: form.weight as usize,
-            log2_failure: form.log2_failure,
-            degree: form.degree as usize,
-            doublings: form.doublings as usize,
-            normalised: form.normalised,
-            q0_bits: form.q0_bits,
-            s2c: form.s2c.0,
-            series: form.series.0,
-            exponential: form.exponential.0,
-            c2s: form.c2s.0,
-            babies: form.babies as usize,
-            encode_ahead: false,
-        }
-    }
-}
 
 /// The plain form of a [`PairedVec`]: the range of its values, their number, and the ciphertext.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

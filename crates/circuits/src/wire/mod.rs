@@ -1,4 +1,4 @@
-//! Byte forms of prepared bootstraps, their keys, and the vectors of functional bootstrapping
+//! Byte forms of bootstrap specifications and keys, and the vectors of functional bootstrapping
 //! ([`bellerophon_ring::wire`]).
 
 mod bootstrap;
@@ -8,14 +8,14 @@ mod rank_bootstrap;
 mod tests_bootstrap;
 #[cfg(test)]
 mod tests_fbt;
+pub(crate) mod word;
 
 use bellerophon_ring::wire::{Fingerprint, Fingerprinted};
+pub use bootstrap::BootstrapKeysForm;
+pub use fbt::{IntegersForm, PairedForm, SeededIntegersForm};
+pub use rank_bootstrap::RankBootstrapForm;
 
 use crate::bootstrap::{Bootstrapper, Raising};
-
-pub use bootstrap::{BootstrapForm, BootstrapKeysForm};
-pub use fbt::{FbtForm, IntegersForm, PairedForm, SeededIntegersForm};
-pub use rank_bootstrap::RankBootstrapForm;
 
 /// Type numbers of serialized objects; see [`Wire::KIND`](bellerophon_ring::wire::Wire::KIND).
 /// Those of the scheme are in the same range.
@@ -48,6 +48,6 @@ impl Fingerprinted for Bootstrapper {
 
 impl Fingerprinted for Raising {
     fn fingerprint(&self) -> Fingerprint {
-        self.params().fingerprint()
+        self.params.fingerprint()
     }
 }

@@ -7,10 +7,8 @@ use bellerophon_mlwe::{RingConversion, wire as lattice};
 use bellerophon_ring::wire_form;
 
 use super::{BootstrapKeysForm, kind};
-use crate::{
-    bootstrap::{BootstrapKeys, Bootstrapper},
-    rank_bootstrap::RankBootstrap,
-};
+use crate::bootstrap::{BootstrapKeys, Bootstrapper};
+use crate::rank_bootstrap::RankBootstrap;
 
 wire_form! {
     /// The plain form of a [`RankBootstrap`].

@@ -8,6 +8,7 @@ use bellerophon_ckks::{
 };
 use bellerophon_ring::error::refusal;
 use bellerophon_testing::bytes::{comes_back, read, write};
+use bincode::serde::{borrow_decode_from_slice, encode_to_vec};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -28,8 +29,9 @@ fn bootstrapping_keys_come_back() {
     let chain = spec.chain(64, 40, 2, (50, 2)).unwrap();
     let params = ParamsSpec::from_chain(&chain, 40, Security::Insecure).unwrap();
     let params = Params::new(params).unwrap();
-    let form = super::BootstrapForm::from(&spec);
-    let again = BootstrapSpec::from(form);
+    let bytes = encode_to_vec(&spec, bincode::config::legacy()).unwrap();
+    let again: BootstrapSpec =
+        borrow_decode_from_slice(&bytes, bincode::config::legacy()).unwrap().0;
     assert_eq!(again, BootstrapSpec { encode_ahead: false, ..spec });
     let bootstrapper = Bootstrapper::new(&params, again).unwrap();
     let [first, second] = [1, 2].map(|_| SecretKey::generate(params.lattice(), &mut rng).unwrap());
@@ -55,7 +57,7 @@ fn bootstrapping_keys_come_back() {
         );
     }
     // Rotations of S2C at another level, one too few, and one too many.
-    let (lowest, steps) = (raising.s2c().params(), raising.s2c().keys());
+    let (lowest, steps) = (&raising.s2c.params, raising.s2c.keys());
     let lowered = first.under(lowest.lattice()).unwrap();
     let low = steps.clone().up_to(1);
     let more = steps.clone().conjugate(1);

@@ -1,23 +1,20 @@
 //! Integers and paired vectors as bytes: they come back, and statements that cannot hold are
 //! refused.
 
+use bellerophon_ckks::{
+    Ciphertext, CiphertextMeta, Declaration, Encoder, Error, ErrorKind, EvaluationKeys, Evaluator,
+    Interval, KeyLevels, LevelGroup, ModulusChain, Params, ParamsSpec, Published, Security,
+    encrypt, encrypt_seeded,
+};
 use bellerophon_mlwe::SecretKey;
-use bellerophon_ring::error::refusal;
-use bellerophon_ring::wire::Wire;
+use bellerophon_ring::{error::refusal, wire::Wire};
 use bellerophon_testing::bytes::{read, write};
 use bincode::serde::{borrow_decode_from_slice, encode_to_vec};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
-use super::FbtForm;
-use crate::fbt::{EncoderExt, PublishExt};
-use crate::fbt::{FbtSpec, IntVec, PairedVec, SeededIntVec, SeededPairedVec};
-use bellerophon_ckks::{
-    Ciphertext, CiphertextMeta, LevelGroup, ModulusChain, ParamsSpec, Security,
-};
-use bellerophon_ckks::{
-    Declaration, Encoder, Error, ErrorKind, EvaluationKeys, Evaluator, Interval, KeyLevels, Params,
-    Published, encrypt, encrypt_seeded,
+use crate::fbt::{
+    EncoderExt, FbtSpec, IntVec, PairedVec, PublishExt, SeededIntVec, SeededPairedVec,
 };
 
 fn params(rank: usize) -> Params {
@@ -309,11 +306,11 @@ fn paired_vectors_beyond_declarations_are_refused() {
 #[test]
 fn hostile_specifications_are_refused() {
     let spec = FbtSpec::table(32, 4).unwrap();
-    let bytes = encode_to_vec(FbtForm::from(&spec), bincode::config::legacy()).unwrap();
+    let bytes = encode_to_vec(&spec, bincode::config::legacy()).unwrap();
     let decoded = |bytes: &[u8]| {
-        let form: Result<(FbtForm, usize), _> =
+        let spec: Result<(FbtSpec, usize), _> =
             borrow_decode_from_slice(bytes, bincode::config::legacy());
-        form.map(|(form, _)| FbtSpec::from(form))
+        spec.map(|(spec, _)| spec)
     };
     let back = decoded(&bytes).unwrap();
     assert_eq!(back, FbtSpec { encode_ahead: false, ..spec.clone() });

@@ -30,7 +30,6 @@ const NONE: Sensitivity = Sensitivity { input: 0.0, steps: 0.0 };
 pub(super) struct Profile(Vec<([f64; 2], Sensitivity)>);
 
 impl Profile {
-    /// A bound over an interval.
     fn over(&self, [lo, hi]: [f64; 2]) -> Sensitivity {
         if self.0.is_empty() {
             return Sensitivity::IDENTITY;
@@ -63,25 +62,12 @@ fn parts(least: f64) -> Vec<[f64; 2]> {
 }
 
 impl Sign {
-    /// Root mean square over `margin <= |x| <= radius` of the sensitivity to errors.
     pub(crate) fn sensitivity(&self, kind: Kind) -> Sensitivity {
         self.sensitivity[kind as usize]
     }
 
-    /// A bound on the sensitivity to errors over `margin <= |x| <= radius`.
     pub(crate) fn peak(&self, kind: Kind) -> Sensitivity {
         self.peak[kind as usize]
-    }
-
-    /// A bound on the sensitivity of the product `x sign(x)` to errors of the sign, over all
-    /// `|x| <= radius`: where the sign is sensitive, `x` is small.
-    pub(crate) fn product_sensitivity(&self) -> Sensitivity {
-        self.product
-    }
-
-    /// A bound on the derivative, the largest factor of an error of the argument.
-    pub(crate) fn slope(&self) -> f64 {
-        self.slope
     }
 
     /// Bounds for arguments in units of the radius. The values of the polynomials before that of
@@ -104,23 +90,20 @@ impl Sign {
 
     /// Root mean square of the sensitivity outside the margin.
     pub(super) fn mean_sensitivity(&self, kind: Kind) -> Sensitivity {
-        let (mut input, mut steps) = (0.0, 0.0);
-        for i in 0..=SAMPLES {
+        let at = |i: usize| {
             let share = i as f64 / SAMPLES as f64;
-            let here = self.sensitivity_at(kind, self.margin + (self.radius - self.margin) * share);
-            input += here.input * here.input / (SAMPLES + 1) as f64;
-            steps += here.steps * here.steps / (SAMPLES + 1) as f64;
-        }
-        Sensitivity { input: input.sqrt(), steps: steps.sqrt() }
+            self.sensitivity_at(kind, self.margin + (self.radius - self.margin) * share)
+        };
+        Sensitivity::mean((0..SAMPLES + 1).map(at))
     }
 
     /// The sensitivity of the composition at `x`, by the chain rule.
     pub(crate) fn sensitivity_at(&self, kind: Kind, mut x: f64) -> Sensitivity {
         let mut chain = Sensitivity { input: 1.0 / self.radius, steps: 0.0 };
         for p in self.polynomials(kind) {
-            let u = p.chebyshev().to_unit(x);
-            chain = chain.then(p.plan().sensitivity(u));
-            x = p.plan().eval(u).re;
+            let u = p.chebyshev.to_unit(x);
+            chain = chain.then(p.plan.sensitivity(u));
+            x = p.plan.eval(u).re;
         }
         chain
     }
@@ -145,10 +128,9 @@ mod tests {
     /// Arguments from `from` to the radius in equal distances and in equal ratios.
     fn points(sign: &Sign, from: f64) -> Vec<f64> {
         let (count, least) = (20_000, from.max(1e-3 * sign.threshold()));
-        let ratio = sign.radius() / least;
+        let ratio = sign.radius / least;
         let share = |i: i32| f64::from(i) / f64::from(count);
-        let both =
-            |i| [from + (sign.radius() - from) * share(i), least * f64::powf(ratio, share(i))];
+        let both = |i| [from + (sign.radius - from) * share(i), least * f64::powf(ratio, share(i))];
         (0..=count).flat_map(both).chain([from]).collect()
     }
 
@@ -174,14 +156,14 @@ mod tests {
             }
             let all = points(&sign, 0.0);
             let slopes = all.iter().map(|&x| Sensitivity { steps: 0.0, ..at(Kind::Sign, x) });
-            let slope = Sensitivity { input: sign.slope(), steps: 0.0 };
+            let slope = Sensitivity { input: sign.slope, steps: 0.0 };
             check("slope", &sign, slopes.fold(none, Sensitivity::max), slope);
             let product = |x: f64| {
                 let here = at(Kind::Sign, x);
                 Sensitivity { input: x * here.input, steps: x * here.steps }
             };
             let found = all.iter().map(|&x| product(x)).fold(none, Sensitivity::max);
-            check("product", &sign, found, sign.product_sensitivity());
+            check("product", &sign, found, sign.product);
         }
     }
 }

@@ -57,12 +57,10 @@ pub(super) enum Refusal {
 pub(super) struct Certificate {
     /// The largest difference from the function.
     pub(super) error: ErrorBound,
-    /// The least and the largest value of the function.
     pub(super) range: (f64, f64),
 }
 
-/// The certificate of a series whose error was seen to be about `sampled`, for a function of
-/// magnitude about `magnitude`.
+/// The certificate of a series with an error of about `sampled`.
 pub(super) fn certify(
     f: &Function,
     domain: &Domain,
@@ -89,7 +87,7 @@ fn polynomial(series: &Series, domain: &Domain, wanted: f64) -> Option<Proxy> {
         move |x| values.eval(to.angle(x)),
         move |ellipse| {
             let rate = TAU * to.share * ellipse.height() / to.width();
-            let terms = own.coefficients().iter().enumerate();
+            let terms = own.coefficients.iter().enumerate();
             Some(terms.map(|(j, a)| a.norm() * (rate * j as f64).cosh()).sum())
         },
     );
@@ -114,7 +112,7 @@ fn by_proxy(proxy: &Proxy, domain: &Domain, series: &Series, wanted: f64) -> Cer
 
 /// A bound on the difference of two polynomials over their domain.
 fn supremum(p: &Chebyshev, q: &Chebyshev) -> f64 {
-    let at = |p: &Chebyshev, k: usize| p.coefficients().get(k).copied().unwrap_or(0.0);
+    let at = |p: &Chebyshev, k: usize| p.coefficients.get(k).copied().unwrap_or(0.0);
     let degree = p.degree().max(q.degree());
     let difference = (0..=degree).map(|k| at(p, k) - at(q, k));
     let angles = (ANGLES * degree).next_power_of_two();
@@ -126,7 +124,7 @@ fn supremum(p: &Chebyshev, q: &Chebyshev) -> f64 {
 /// An interval that contains the polynomial over its domain, nearly the smallest one.
 fn range(p: &Chebyshev) -> (f64, f64) {
     let angles = (ANGLES * p.degree()).next_power_of_two().max(RANGE_ANGLES);
-    let (least, most) = extremes(&at_angles(p.coefficients().iter().copied(), angles));
+    let (least, most) = extremes(&at_angles(p.coefficients.iter().copied(), angles));
     // At an extreme the derivative is zero, and a sample is within half of the spacing.
     let room = (PI / angles as f64).powi(2) / 2.0 * curvature(p) + f64::EPSILON * p.bound();
     (least - room, most + room)
@@ -140,7 +138,7 @@ fn placement(p: &Chebyshev, domain: &Domain) -> f64 {
 
 /// `sum_k k^2 |c_k|`, a bound on the second derivative by the angle.
 fn curvature(p: &Chebyshev) -> f64 {
-    p.coefficients().iter().enumerate().map(|(k, c)| (k * k) as f64 * c.abs()).sum()
+    p.coefficients.iter().enumerate().map(|(k, c)| (k * k) as f64 * c.abs()).sum()
 }
 
 /// `sum_k c_k cos(k a)` at equally spaced angles.
@@ -161,7 +159,7 @@ fn by_slope(
     }
     let Some(own) = polynomial(series, domain, wanted) else { return measured(f, domain, series) };
     let p = &own.polynomial;
-    let values = at_angles(p.coefficients().iter().copied(), SLOPE_ANGLES);
+    let values = at_angles(p.coefficients.iter().copied(), SLOPE_ANGLES);
 
     // Step 1: the function and the polynomial at the same angles, from hi to lo.
     let spacing = TAU / SLOPE_ANGLES as f64;
@@ -195,8 +193,7 @@ fn by_slope(
     Ok(Certificate { error: ErrorBound::Certified(error), range: (least - room, most + room) })
 }
 
-/// How far a function of this slope can depart from the mean of two neighbouring samples, of which
-/// each is taken at a rounded point.
+/// How far a function can depart from the mean of two neighbouring samples.
 fn slope_room(slope: f64, domain: &Domain) -> f64 {
     let between = 0.5 * domain.radius() * TAU / SLOPE_ANGLES as f64;
     slope * (between + misplacement(domain.lo, domain.hi))
@@ -219,7 +216,6 @@ fn measured(f: &Function, domain: &Domain, series: &Series) -> Result<Certificat
     Ok(Certificate { error: ErrorBound::Measured(error), range: extremes(&found) })
 }
 
-/// The least and the largest value.
 pub(super) fn extremes(values: &[f64]) -> (f64, f64) {
     let ends = (f64::INFINITY, f64::NEG_INFINITY);
     values.iter().fold(ends, |(least, most), &v| (least.min(v), most.max(v)))

@@ -33,10 +33,10 @@ impl ErrorBound {
 
 /// An interval on a share of the circle.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Domain {
-    pub(super) lo: f64,
-    pub(super) hi: f64,
-    pub(super) share: f64,
+pub(in super::super) struct Domain {
+    pub(in super::super) lo: f64,
+    pub(in super::super) hi: f64,
+    pub(in super::super) share: f64,
 }
 
 impl Domain {

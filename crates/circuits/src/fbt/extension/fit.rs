@@ -38,8 +38,7 @@ impl Half {
     }
 }
 
-/// The sample points `0 < u < 1` for a degree, in units of half of the domain: the positive half of
-/// Chebyshev's nodes, denser at the end.
+/// The sample points of a degree, in units of half of the domain: positive Chebyshev nodes.
 pub(super) fn samples(degree: usize) -> Vec<f64> {
     let count = (OVERSAMPLING * (degree + 1)).max(LEAST_SAMPLES);
     (0..count).map(|i| (FRAC_PI_2 * (i as f64 + 0.5) / count as f64).cos()).collect()
