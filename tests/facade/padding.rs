@@ -93,9 +93,10 @@ impl Bench<'_> {
 }
 
 /// Operations that have no case here, and why.
-const OTHERS: [(&str, &str); 21] = [
+const OTHERS: [(&str, &str); 22] = [
     ("composed", "runs a closure"),
     ("fused", "runs an operation"),
+    ("read_as", "runs `repeated`, `broadcast` and `reinterpret_scale`"),
     ("single", "runs an operation"),
     ("refreshed", "is what a bootstrap does to one operand"),
     ("new", "makes an evaluator"),

@@ -216,8 +216,7 @@ impl ClientKey {
     /// for values that may be complex.
     pub fn decrypt(&self, ciphertext: &impl AsRef<Ciphertext>) -> Result<Vec<f64>> {
         operation("decrypt", || {
-            let (params, ciphertext) = (self.params.ckks(), ciphertext.as_ref());
-            ckks::decrypt_values(params, ciphertext, &self.slots)
+            ckks::decrypt_values(self.params.ckks(), ciphertext.as_ref(), &self.slots)
         })
     }
 
@@ -231,8 +230,7 @@ impl ClientKey {
         ciphertext: &impl AsRef<Ciphertext>,
     ) -> Result<Vec<T>> {
         operation("decrypt_noisy", || {
-            let (params, ciphertext) = (self.params.ckks(), ciphertext.as_ref());
-            ckks::decrypt_noisy(params, ciphertext, &self.slots)
+            ckks::decrypt_noisy(self.params.ckks(), ciphertext.as_ref(), &self.slots)
         })
     }
 
@@ -251,8 +249,7 @@ impl ClientKey {
     /// ```
     pub fn decrypt_complex(&self, ciphertext: &impl AsRef<Ciphertext>) -> Result<Vec<Complex64>> {
         operation("decrypt_complex", || {
-            let (params, ciphertext) = (self.params.ckks(), ciphertext.as_ref());
-            ckks::decrypt_values(params, ciphertext, &self.slots)
+            ckks::decrypt_values(self.params.ckks(), ciphertext.as_ref(), &self.slots)
         })
     }
 
@@ -270,15 +267,13 @@ impl ClientKey {
                 return Err(error::no_look_ups(self.params.name().to_string()));
             };
             // Another client's secret would decrypt to noise.
-            if values.meta().key != self.id() {
-                let (found, needed) = (values.meta().key, self.id());
-                return Err(bellerophon_mlwe::error::key_mismatch(found, needed))?;
+            let lwe::LweMeta { key, lo, hi, noise, .. } = *values.meta();
+            if key != self.id() {
+                return Err(bellerophon_mlwe::error::key_mismatch(key, self.id()));
             }
-            let lwe::LweMeta { lo, hi, noise: lwe::Deviation { bound: noise, .. }, .. } =
-                *values.meta();
             let width = ckks::Interval::real(lo, hi)?.extent();
-            if width > 0.0 && noise > 0.5 * width {
-                return Err(lwe::error::lost_in_noise(noise, width))?;
+            if width > 0.0 && noise.bound > 0.5 * width {
+                return Err(lwe::error::lost_in_noise(noise.bound, width));
             }
             values.decrypt(&lookups.ring)
         })

@@ -10,167 +10,118 @@ pub(crate) use bellerophon_ring::refusal;
 use crate::format::kinds::printed;
 use crate::format::{ContentHash, foreign as text};
 
-/// Look-ups with parameters that have none.
 pub fn no_look_ups(params: String) -> Error {
-    Error::new(
-        ErrorKind::Unsupported,
-        format!(
-            "the parameters '{params}' have no look-ups: take `Preset::Functions`, or set \
-             `ParamsSpec::lookup`"
-        ),
-    )
+    ErrorKind::Unsupported.error(format!(
+        "the parameters '{params}' have no look-ups: take `Preset::Functions`, or set \
+         `ParamsSpec::lookup`"
+    ))
 }
 
 /// Needs with an assumption that the client did not name.
 pub fn not_allowed(what: &'static str, allow: &'static str) -> Error {
-    Error::new(
-        ErrorKind::Request,
-        format!(
-            "the needs ask for {what}: whoever owns the secret key decides on that, not the \
-             sender of the needs; call `Needs::{allow}` to accept it"
-        ),
-    )
+    ErrorKind::Request.error(format!(
+        "the needs ask for {what}: whoever owns the secret key decides on that, not the \
+         sender of the needs; call `Needs::{allow}` to accept it"
+    ))
 }
 
 /// A budget file that does not count down from what was left.
 pub fn budget_file(path: String, reason: &'static str) -> Error {
-    Error::new(ErrorKind::Budget, format!("the budget file {path}: {reason}"))
+    ErrorKind::Budget.error(format!("the budget file {path}: {reason}"))
 }
 
-/// Needs that the parameters cannot serve.
 pub fn unserved(need: &'static str, params: String, reason: String) -> Error {
-    Error::new(
-        ErrorKind::Unsupported,
-        format!("the parameters '{params}' cannot serve `Needs::{need}`: {reason}"),
-    )
+    ErrorKind::Unsupported
+        .error(format!("the parameters '{params}' cannot serve `Needs::{need}`: {reason}"))
 }
 
-/// Functional bootstrapping with parameters that have none.
 pub fn no_functional(params: String) -> Error {
-    Error::new(
-        ErrorKind::Unsupported,
-        format!(
-            "the parameters '{params}' have no functional bootstrapping: take a preset for tables \
-             such as `Preset::Tables(8)`, or `Preset::Smooth`, or set `ParamsSpec::functional`"
-        ),
-    )
+    ErrorKind::Unsupported.error(format!(
+        "the parameters '{params}' have no functional bootstrapping: take a preset for tables \
+         such as `Preset::Tables(8)`, or `Preset::Smooth`, or set `ParamsSpec::functional`"
+    ))
 }
 
-/// A preset for tables of more entries than any has.
 pub fn no_tables(bits: u32) -> Error {
-    Error::new(
-        ErrorKind::Unsupported,
-        format!("no preset has tables of {bits}-bit integers: take `Preset::Tables` of 1 to 16"),
-    )
+    ErrorKind::Unsupported.error(format!(
+        "no preset has tables of {bits}-bit integers: take `Preset::Tables` of 1 to 16"
+    ))
 }
 
-/// Bootstrapping with parameters that have none.
 pub fn no_bootstrap(params: String) -> Error {
-    Error::new(
-        ErrorKind::Unsupported,
-        format!(
-            "the parameters '{params}' have no bootstrapping: take `Preset::Bootstrapping`, or \
-             set `ParamsSpec::bootstrap`"
-        ),
-    )
+    ErrorKind::Unsupported.error(format!(
+        "the parameters '{params}' have no bootstrapping: take `Preset::Bootstrapping`, or \
+         set `ParamsSpec::bootstrap`"
+    ))
 }
 
-/// No bytes.
 pub fn no_bytes() -> Error {
-    Error::new(ErrorKind::Bytes, "no bytes: the file is empty, or nothing was sent")
+    ErrorKind::Bytes.error("no bytes: the file is empty, or nothing was sent")
 }
 
-/// Fewer bytes than any object has.
 pub fn too_short(found: usize, least: usize) -> Error {
-    Error::new(
-        ErrorKind::Bytes,
-        format!("{found} bytes, and an object has at least {least}: cut off"),
-    )
+    ErrorKind::Bytes.error(format!("{found} bytes, and an object has at least {least}: cut off"))
 }
 
 /// The bytes do not begin as the format does.
 pub fn foreign(found: &'static str) -> Error {
-    Error::new(ErrorKind::Bytes, format!("not an object of Bellerophon: {found}"))
+    ErrorKind::Bytes.error(format!("not an object of Bellerophon: {found}"))
 }
 
 /// A program on the way took the bytes for text.
 pub fn decoded() -> Error {
-    Error::new(
-        ErrorKind::Bytes,
+    ErrorKind::Bytes.error(
         "not an object of Bellerophon any more: the bytes were decoded as text on the way: open \
          the file in binary mode",
     )
 }
 
-/// Another version of the format.
 pub fn format_version(found: u16, needed: u16) -> Error {
-    Error::new(
-        ErrorKind::Bytes,
-        format!(
-            "format version {found}: this library reads version {needed}: write the object again \
-             with this release, or update the library"
-        ),
-    )
+    ErrorKind::Bytes.error(format!(
+        "format version {found}: this library reads version {needed}: write the object again \
+         with this release, or update the library"
+    ))
 }
 
-/// An object of another type.
 pub fn object_kind(found: u16, needed: u16, name: &'static str) -> Error {
-    Error::new(
-        ErrorKind::Bytes,
-        format!(
-            "the bytes hold {}, but the reader expects {name} (type {needed:#06x}): read them as \
-             the type that was written, or send the other object",
-            printed(found)
-        ),
-    )
+    ErrorKind::Bytes.error(format!(
+        "the bytes hold {}, but the reader expects {name} (type {needed:#06x}): read them as \
+         the type that was written, or send the other object",
+        printed(found)
+    ))
 }
 
-/// An object of other parameters.
 pub fn foreign_parameters(name: &'static str, found: Fingerprint, needed: Fingerprint) -> Error {
-    Error::new(
-        ErrorKind::ParamsMismatch,
-        format!(
-            "{name} of the parameters {found}: the reader has {needed}: read the sender's \
-             parameters first, or agree on a preset"
-        ),
-    )
+    ErrorKind::ParamsMismatch.error(format!(
+        "{name} of the parameters {found}: the reader has {needed}: read the sender's \
+         parameters first, or agree on a preset"
+    ))
 }
 
-/// More bytes than the reader allows.
 pub fn too_long(name: &'static str, found: u64, limit: u64) -> Error {
-    Error::new(ErrorKind::Bytes, format!("{name} of {found} bytes: the reader allows {limit}"))
+    ErrorKind::Bytes.error(format!("{name} of {found} bytes: the reader allows {limit}"))
 }
 
-/// Fewer or more bytes than the header states.
 pub fn envelope_length(found: u64, needed: u64) -> Error {
-    Error::new(
-        ErrorKind::Bytes,
-        format!(
-            "{found} bytes, but the header states {needed}: truncated, or more than one object"
-        ),
-    )
+    ErrorKind::Bytes.error(format!(
+        "{found} bytes, but the header states {needed}: truncated, or more than one object"
+    ))
 }
 
-/// The hash does not match.
 pub fn damaged(name: &'static str, found: ContentHash, stated: ContentHash) -> Error {
-    Error::new(
-        ErrorKind::Bytes,
-        format!(
-            "{name}: the bytes are damaged: their hash is {found}, but the envelope states \
-             {stated}"
-        ),
-    )
+    ErrorKind::Bytes.error(format!(
+        "{name}: the bytes are damaged: their hash is {found}, but the envelope states \
+         {stated}"
+    ))
 }
 
-/// Reserved bits that are set.
 pub fn reserved_bits(found: u32) -> Error {
-    Error::new(ErrorKind::Bytes, format!("reserved bits of the header are set: {found:#010x}"))
+    ErrorKind::Bytes.error(format!("reserved bits of the header are set: {found:#010x}"))
 }
 
 /// A secret that cannot be decrypted: which of the reasons holds is not told.
 pub fn locked() -> Error {
-    Error::new(
-        ErrorKind::Bytes,
+    ErrorKind::Bytes.error(
         "the secret cannot be decrypted: the passphrase is another one, or the bytes were changed \
          or cut short",
     )
@@ -178,26 +129,20 @@ pub fn locked() -> Error {
 
 /// A secret under a passphrase whose cost is not allowed.
 pub fn passphrase_cost(memory_kib: u32, passes: u32) -> Error {
-    Error::new(
-        ErrorKind::Argument,
-        format!(
-            "a passphrase at {memory_kib} KiB of memory and {passes} passes: 65536 to 262144 KiB \
-             and 3 to 16 passes are allowed (`PassphraseCost`)"
-        ),
-    )
+    ErrorKind::Argument.error(format!(
+        "a passphrase at {memory_kib} KiB of memory and {passes} passes: 65536 to 262144 KiB \
+         and 3 to 16 passes are allowed (`PassphraseCost`)"
+    ))
 }
 
-/// An empty passphrase.
 pub fn empty_passphrase() -> Error {
-    Error::new(
-        ErrorKind::Argument,
+    ErrorKind::Argument.error(
         "an empty passphrase encrypts nothing: give one, or take `ClientKey::to_secret_bytes`",
     )
 }
 
-/// The contents are not a valid object of the type.
 pub fn malformed(name: &'static str, reason: String) -> Error {
-    Error::new(ErrorKind::Bytes, format!("{name} cannot be read: {reason}"))
+    ErrorKind::Bytes.error(format!("{name} cannot be read: {reason}"))
 }
 
 /// Why bytes that do not begin with a magic word and a whole head are no object.

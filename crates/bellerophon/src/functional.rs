@@ -28,8 +28,7 @@ impl ClientKey {
     pub fn decrypt_integers(&self, integers: &impl AsRef<IntVec>) -> Result<Vec<usize>> {
         operation("decrypt_integers", || {
             let log2_failure = self.params().functional()?.spec().log2_failure;
-            let (params, integers) = (self.params().ckks(), integers.as_ref());
-            integers.decrypt(params, &self.slots, log2_failure)
+            integers.as_ref().decrypt(self.params().ckks(), &self.slots, log2_failure)
         })
     }
 
@@ -37,10 +36,7 @@ impl ClientKey {
     /// Accepts a [published](ckks::Evaluator::publish_paired) result, and within one process any
     /// paired vector.
     pub fn decrypt_paired(&self, values: &impl AsRef<PairedVec>) -> Result<Vec<f64>> {
-        operation("decrypt_paired", || {
-            let (params, values) = (self.params().ckks(), values.as_ref());
-            values.decrypt(params, &self.slots)
-        })
+        operation("decrypt_paired", || values.as_ref().decrypt(self.params().ckks(), &self.slots))
     }
 }
 

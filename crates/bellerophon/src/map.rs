@@ -29,7 +29,7 @@ impl Params {
     /// error ([`accuracy`](crate::Prediction::accuracy)) for values uniform in the domain.
     ///
     /// ```
-    /// use bellerophon::{Engine, circuits::approx::Known, prelude::*};
+    /// use bellerophon::{Engine, Known, prelude::*};
     /// # fn main() -> bellerophon::Result<()> {
     /// let params = Params::preset(Preset::Insecure(Toy::Functions))?;
     /// let sigmoid = MapRequest::of(Known::Sigmoid).over(-8.0..=8.0);
@@ -39,7 +39,6 @@ impl Params {
     /// assert_eq!(plan.chosen, Some(Engine::Poly));
     /// let needs = Needs::new().map_with(plan.chosen); // its keys
     /// # assert!(params.evaluation_key_bytes(&needs)? > 0);
-    ///
     /// # Ok(())
     /// # }
     /// ```

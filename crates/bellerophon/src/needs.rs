@@ -190,19 +190,6 @@ impl Needs {
     /// `columns` columns: sums, means, variances, covariances, deviations and correlations. A
     /// vector is a table of one column. Includes [`multiply`](Self::multiply); another call adds
     /// tables of another number of columns.
-    ///
-    /// ```
-    /// use bellerophon::{circuits::statistics::Table, prelude::*};
-    /// # fn main() -> bellerophon::Result<()> {
-    /// let client = ClientKey::generate(&Params::preset(Preset::Insecure(Toy::Functions))?)?;
-    /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().statistics(100, 1))?)?;
-    /// let x = client.encrypt(&[0.5, 1.0, 3.0], 0.0..=4.0)?;
-    /// let mean = client.decrypt(&Table::new(3, 1)?.means(&server, &x)?)?[0];
-    /// let variance = client.decrypt(&Table::new(3, 1)?.variances(&server, &x)?)?[0];
-    /// assert!((mean - 1.5).abs() < 1e-3 && (variance - 3.5 / 3.0).abs() < 1e-2);
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn statistics(mut self, rows: usize, columns: usize) -> Self {
         self.tables.insert((rows, columns));
         self.multiply()

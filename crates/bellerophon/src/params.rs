@@ -191,17 +191,15 @@ impl Params {
     }
 
     /// A bound on the probability that any operation of a program fails and returns garbage: the
-    /// sum over its look-ups and bootstraps; functional bootstraps are counted by an evaluator
-    /// alone, which counts all of its own operations
-    /// ([`Evaluator::failures`](crate::Evaluator::failures)).
+    /// sum over its look-ups and bootstraps. An evaluator counts its own, functional bootstraps
+    /// included ([`Evaluator::failures`](crate::Evaluator::failures)).
     ///
-    /// How to count: a value of a plain table, of each function of
-    /// [`map_many`](crate::Evaluator::map_many), and of each table and packing on LWE values counts
-    /// once. A value of a corrected look-up ([`MapRequest::typical`](crate::MapRequest::typical))
-    /// counts `(order + 4) / 2` times, rounded up. A vector counts in each round of
-    /// `bootstrap_iterated` and at each automatic bootstrap; a
-    /// [`Simulator`](bellerophon_ckks::simulator::Simulator) counts the latter
-    /// ([`Report::bootstraps`](bellerophon_ckks::simulator::Report::bootstraps)).
+    /// A value counts once for a plain table, for each function of
+    /// [`map_many`](crate::Evaluator::map_many), and for each table and packing of LWE values;
+    /// `(order + 4) / 2` times, rounded up, for a corrected look-up
+    /// ([`MapRequest::typical`](crate::MapRequest::typical)). A vector counts in each round of
+    /// `bootstrap_iterated` and at each automatic bootstrap, of which a simulator counts the
+    /// [number](bellerophon_ckks::simulator::Report::bootstraps).
     pub fn program_failure(
         &self,
         values_looked_up: u64,

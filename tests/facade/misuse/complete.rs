@@ -20,7 +20,7 @@ const OWNERS: [(&str, &str, &str); 9] = [
 ];
 
 /// Methods that return a `Result` and fail for no argument.
-const CANNOT_FAIL: [(&str, &str); 11] = [
+const CANNOT_FAIL: [(&str, &str); 12] = [
     // Parameters are checked when they are made.
     ("ClientKey", "generate"),
     ("ClientKey", "generate_with"),
@@ -35,6 +35,8 @@ const CANNOT_FAIL: [(&str, &str); 11] = [
     // They fail as the closure or the operation does that they are given.
     ("Vectors", "composed"),
     ("Vectors", "fused"),
+    // The name of its errors is that of the reading: `repeated`, `broadcast`.
+    ("Vectors", "read_as"),
     ("Vectors", "single"),
 ];
 
