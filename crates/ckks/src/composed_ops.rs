@@ -5,6 +5,8 @@ use std::{
     ops::{Range, RangeInclusive},
 };
 
+#[cfg(doc)]
+use bellerophon_ring::ErrorKind;
 use bellerophon_ring::Result;
 use bellerophon_ring::error::ensure;
 
