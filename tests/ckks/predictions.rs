@@ -212,9 +212,10 @@ fn bootstraps<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Vec<Case<A::Ciphertext>> 
 }
 
 /// Statements of the caller, which have no noise of their own.
-const STATEMENTS: [&str; 14] = [
+const STATEMENTS: [&str; 15] = [
     "refreshed",
     "as_message",
+    "read_as",
     "fused",
     "single",
     "stated",
