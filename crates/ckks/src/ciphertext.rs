@@ -281,16 +281,13 @@ impl Ciphertext {
     /// [`CkksOps::with_range`](crate::CkksOps::with_range) states the range of the values
     /// alone.
     ///
-    /// The statement includes the error: the range holds for the slots of the exact program and for
-    /// the slots of this ciphertext, as they would be decrypted. Therefore
-    /// [`Metadata::excess`](crate::Metadata::excess) is zero afterwards, and a loop that states a
-    /// range in every step can run any number of times. [`Metadata::noise`](crate::Metadata::noise)
-    /// still counts the error of all steps.
+    /// The range holds for the slots of the exact program and for those of this ciphertext, as they
+    /// would be decrypted. Therefore [`Metadata::excess`](crate::Metadata::excess) is zero
+    /// afterwards, and a loop that states a range in every step can run any number of times.
+    /// [`Metadata::noise`](crate::Metadata::noise) still counts the error of all steps.
     ///
-    /// For a real range the statement also covers the imaginary part of the error. A bootstrap or a
-    /// look-up removes that part, products do not.
-    ///
-    /// If the statement is false, later overflow checks are meaningless.
+    /// For a real range the statement also covers the imaginary part of the error, which products
+    /// keep. If it is false, later overflow checks are meaningless.
     #[must_use]
     pub fn assume_range_with_padding(self, range: Interval) -> Self {
         let meta = self.meta.assume_range_with_padding(range);

@@ -130,9 +130,8 @@ pub trait ComposedOps: CkksOps {
         })
     }
 
-    /// Adds a constant to the padding that brings the middle of its range to `to`: the values are
-    /// unchanged. Takes no level. A function of the slots whose domain the padding leaves can then
-    /// be computed; a polynomial and all functions here do so by themselves.
+    /// Adds a constant to the padding that brings the middle of its range to `to`, for a function
+    /// whose domain the padding leaves. Takes no level.
     fn move_padding(&self, x: &Self::Ciphertext, to: f64) -> Result<Self::Ciphertext> {
         self.composed("move_padding", || padding::moved(self, x, to))
     }

@@ -22,9 +22,8 @@
 //! | key switch: basis extensions | about `L (L + k)` and `2 k L` |
 //! | tensor product | `4 L` |
 //!
-//! Two more counts do not enter the time: the residue polynomials that basis conversions write
-//! (`d (L + k) - L` for the digits of a key switch, `2 L` for its mod-down), and the bytes of the
-//! keys that are read, once for every key switch.
+//! Two more counts do not enter the time: the residue polynomials that basis conversions write, and
+//! the bytes of the keys that are read, once for every key switch.
 
 mod switch;
 mod work;

@@ -125,8 +125,8 @@ impl Encoder {
     /// of a level, [`Params::limbs_at`]). The vector gets the smallest power of two of slots that
     /// holds the values; the other slots are zero.
     ///
-    /// The range is public: ciphertexts carry it, and all predictions follow from it. It must not
-    /// depend on the values. Apart from the range, only the number of values becomes public.
+    /// Range and number of values are public: ciphertexts carry them. The range must not depend on
+    /// the values.
     ///
     /// The rounding to integers adds an error of at most `sqrt(2 n) / (2 scale)` to each of `n`
     /// slots, typically `sqrt(n / 6) / scale`.
@@ -180,11 +180,9 @@ impl Encoder {
         })
     }
 
-    /// Encodes a factor for a ciphertext at `level`. Its scale is what the rescaling after the
-    /// product divides by ([`Params::divisor`]), so the scale of the ciphertext is unchanged.
-    ///
-    /// Range and noise of the product follow from the declared range and not from the values: use
-    /// this for factors that are secrets of the server.
+    /// Encodes a factor for a ciphertext at `level`, at the scale that the rescale after the
+    /// product divides by ([`Params::divisor`]). Range and noise of the product follow from the
+    /// declared range: use this for factors that are secrets of the server.
     pub fn encode_factor<T: SlotValue>(
         &self,
         values: &[T],
@@ -268,8 +266,6 @@ impl Encoder {
     }
 
     /// Decodes the values: real or complex numbers.
-    ///
-    /// Reads only as many limbs as the message and its noise need.
     ///
     /// # Errors
     /// [`ErrorKind::Complex`] for reals from values that may be complex.

@@ -128,9 +128,8 @@ pub fn encrypt_public<R: CryptoRng + ?Sized>(
 
 /// Decrypts to an encoded vector. Reads only as many limbs as message and noise need.
 ///
-/// The result contains the noise of the ciphertext, from which the secret key can be recovered (Li
-/// and Micciancio, EUROCRYPT 2021). Keep it with the owner of the key;
-/// [`decrypt_flooded`](crate::noise_flooding::decrypt_flooded) gives results for others.
+/// The secret key can be recovered from the noise of the result (Li and Micciancio, EUROCRYPT
+/// 2021); [`decrypt_flooded`](crate::noise_flooding::decrypt_flooded) gives results for others.
 pub fn decrypt(params: &Params, ciphertext: &Ciphertext, key: &SecretKey) -> Result<Plaintext> {
     let CiphertextMeta { scale, bounds, noise, .. } = ciphertext.meta;
     // The excess and not the total noise: the carried range already includes earlier errors.

@@ -176,12 +176,9 @@ impl Interval {
 
 /// The ranges of a vector: of its values, and of its padding.
 ///
-/// The padding of a vector of 150 values in 256 slots is the last 106 slots. It starts as zeros and
-/// follows the computation: `x + 1` makes it 1, `2 x` leaves it zero. Overflow checks use
-/// [`slots`](Self::slots), the domain of a table uses `values`, and reductions clear the padding
-/// unless it is [known to be zero](Self::padding_is_zero).
-///
-/// A vector without padding carries the range of the values twice.
+/// Overflow checks use [`slots`](Self::slots), the domain of a table uses `values`, and reductions
+/// clear the padding unless it is [known to be zero](Self::padding_is_zero). A vector without
+/// padding carries the range of the values twice.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bounds {
     /// Range of the values `0..len`.

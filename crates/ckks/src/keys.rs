@@ -326,9 +326,9 @@ impl EvaluationKeys {
         Ok(())
     }
 
-    /// Adds the key of an automorphism `X -> X^exponent`, `exponent` in `[1, 2N)`, for ciphertexts
-    /// of up to `limbs` limbs. The source loads the key on first use, and guarantees that the key
-    /// belongs to these parameters and this secret key.
+    /// Adds the key of `X -> X^exponent`, `exponent` in `[1, 2N)`, for up to `limbs` limbs. The
+    /// source loads it on first use, and guarantees that it belongs to these parameters and this
+    /// secret.
     pub fn insert_stored(
         &mut self,
         exponent: usize,
@@ -348,8 +348,7 @@ impl EvaluationKeys {
     }
 
     /// Adds keys of rotations by every power of two at a temporary rank. Of two sets, the one with
-    /// more limbs is kept. The rank and its special primes may be chosen by hand or by
-    /// [`RankHoistedKeys::choose`].
+    /// more limbs is kept.
     ///
     /// # Errors
     /// `mlwe::ErrorKind::ParamsMismatch`, `mlwe::ErrorKind::KeyMismatch`, and

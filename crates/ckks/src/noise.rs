@@ -22,9 +22,7 @@
 //! effect on the variance. Predictions are therefore upper estimates for messages below their
 //! bounds.
 //!
-//! A vector carries four variances ([`Noise`]): the mean and the largest of its error against the
-//! exact program as predicted, a bound on it for errors of any correlation, and one on its
-//! departure from the carried range. Two parts of the first are the roundings of plaintexts.
+//! A vector carries four variances and two parts of the first: see [`Noise`].
 
 use std::f64::consts::FRAC_1_SQRT_2;
 use std::ops::{Add, AddAssign, Mul};
@@ -58,16 +56,11 @@ pub fn slot_std(variance: f64, slots: usize, scale: f64, real: bool) -> f64 {
 /// probability `2^log2_failure`: `(ln(slots) - ln(failure)) / sqrt(2)`, at least 1.
 ///
 /// A rounding `e_1` enters the phase as `e_1 s`, the error of a key as the product of a digit and
-/// the error. In a slot, each of them is the product of two complex Gaussians, one of which (the
-/// secret, the key) is the same for all operations. The real part of such a product has the Laplace
-/// distribution, `P(|e| > t) = exp(-sqrt(2) t / std)`. The absolute value, relative to its own
-/// standard deviation, has a lighter tail beyond two deviations. So have sums of products and
-/// Gaussian errors. The bound therefore covers all errors of one variance, and the union bound over
-/// the slots gives the formula. Full-RNS HEAAN, appendix A.2, takes 16 deviations for a product of
-/// two Gaussians: probability `2^-19` at `2^14` slots.
-///
-/// [`Noise::worst`] is the bound for slots of different variances, [`Noise::surely`] that for
-/// errors of any correlation.
+/// the error. In a slot, each of them is the product of two complex Gaussians. The real part of
+/// such a product has the Laplace distribution, `P(|e| > t) = exp(-sqrt(2) t / std)`; absolute
+/// values, sums of products and Gaussian errors have lighter tails. The union bound over the slots
+/// gives the formula. Full-RNS HEAAN, appendix A.2, takes 16 deviations for a product of two
+/// Gaussians: probability `2^-19` at `2^14` slots.
 pub fn worst_factor(slots: usize, log2_failure: f64) -> f64 {
     // slots exp(-sqrt(2) t) = 2^log2_failure, solved for t.
     (((slots as f64).ln() - log2_failure * std::f64::consts::LN_2) / 2f64.sqrt()).max(1.0)
@@ -87,7 +80,7 @@ pub fn sure_factor(slots: usize, log2_failure: f64) -> f64 {
 /// [worst case](crate::simulator::Simulator::worst_case), squares of bounds.
 ///
 /// Total and peak tell how exact a result is, the bound whether it may be called exact, the excess
-/// whether it may wrap around its modulus. They differ in how errors add up:
+/// whether it may wrap around its modulus:
 ///
 /// | variance | of the slots | errors that share an encryption | other errors | a stated range |
 /// | --- | --- | --- | --- | --- |
@@ -96,10 +89,8 @@ pub fn sure_factor(slots: usize, log2_failure: f64) -> f64 {
 /// | `bound` | the largest | amplitudes | amplitudes | changes nothing |
 /// | `excess` | the largest | amplitudes | amplitudes | sets it to zero |
 ///
-/// A stated range
-/// ([`Ciphertext::assume_range_with_padding`](crate::Ciphertext::assume_range_with_padding))
-/// includes the error so far. Other errors share the roundings of plaintexts (`plain`, `constant`),
-/// which are parts of `total` and `peak`.
+/// Other errors share the roundings of plaintexts (`plain`, `constant`), which are parts of `total`
+/// and `peak`.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Noise {
     /// Variance of the error against the exact program, averaged over the slots. It is reported and
@@ -109,10 +100,9 @@ pub struct Noise {
     /// modulus that a slot held, and slots of rare multiples have a much larger one.
     pub peak: f64,
     /// The largest variance for errors of any correlation, which no statement of noise or range
-    /// lowers. What is called exact or published as integers stands on it. A
-    /// [`Declaration`](crate::Declaration) says nothing of it: a published vector has the width of
-    /// the declared range instead, which no error within the range exceeds, and an
-    /// [admitted](crate::Evaluator::admit) one the declared noise if that covers its bound.
+    /// lowers. A published vector has the width of the declared range instead, which no error
+    /// within the range exceeds, and an [admitted](crate::Evaluator::admit) one the declared noise
+    /// if that covers its bound.
     pub bound: f64,
     /// Variance of the departure from the carried ranges, which overflow checks include. Products
     /// use it as the error since the last stated range, and polynomials also evaluate beyond the
@@ -248,9 +238,7 @@ impl Noise {
     ///
     /// With the mean variance `V` and the largest one `P`, a share `V / P` of the slots at `P` and
     /// no error in the others has the heaviest tail: `exp(-c / sqrt(v))` is convex in the variance
-    /// `v` beyond three deviations. Errors of roundings and keys are products of two Gaussians,
-    /// whose real part has the Laplace distribution, `P(|e| > t) = exp(-sqrt(2 / v) t)`; sums of
-    /// them and of Gaussian errors have a lighter tail. The union bound over the slots gives
+    /// `v` beyond three deviations. With the tail of [`worst_factor`], the union bound gives
     ///
     /// ```text
     /// slots (V / P) exp(-sqrt(2 / P) t) = 2^log2_failure,
@@ -367,8 +355,7 @@ pub fn square(degree: usize, x: Operand) -> Noise {
 /// `|1 - q / q_l|`, at most `2^-eta` (section 3.1). That scheme keeps a nominal scale `q` (here the
 /// default scale) although it divides by a prime `q_l` near it.
 ///
-/// This library divides the scale of a ciphertext by the exact `q_l`, so it does not have this
-/// error ([`CiphertextMeta::scale`](crate::CiphertextMeta::scale)).
+/// This library divides the scale by the exact `q_l` and does not have this error.
 pub fn approximate_basis(params: &Params, level: usize) -> f64 {
     (1.0 - params.scale() / params.divisor(level)).abs()
 }
@@ -404,7 +391,7 @@ impl Heaan {
         let (lattice, scale) = (params.lattice(), params.scale());
         // Appendix A.2, "Multiplication". In units of the message, the product is divided by one
         // scale, the key switch by two.
-        let product = canonical::product((self.message, self.noise), (y.message, y.noise));
+        let product = canonical::product(self.message, self.noise, y.message, y.noise);
         let switch = canonical::single_digit_relinearize(lattice, params.limbs_at(level));
         // Appendix A.2, "Rescaling", and section 3.1 for the approximate basis.
         let rounding = canonical::rescale(lattice);

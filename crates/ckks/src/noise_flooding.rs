@@ -83,12 +83,9 @@ impl NoiseBound {
         &self.metadata
     }
 
-    /// Refuses a ciphertext whose metadata shows that it is not a result of the program.
-    ///
-    /// The metadata of an evaluator's result has an average noise, far below the bound of the same
-    /// program. A noise above the bound shows that the evaluator did something else than the
-    /// simulator: rotations by several keys or at a temporary rank, or inputs encrypted under a
-    /// public key.
+    /// Refuses a ciphertext whose metadata shows that it is not a result of the program. A noise
+    /// above the bound shows that the evaluator did something else than the simulator: rotations by
+    /// several keys or at a temporary rank, or inputs encrypted under a public key.
     ///
     /// # Errors
     /// [`ErrorKind::Request`] for another level, scale or number of values, and for more noise;

@@ -45,8 +45,7 @@ use unary::{MatchScale, Unary};
 /// keys. A [`Debugger`](crate::debugging::Debugger) decrypts every step of the program.
 ///
 /// Every operation is a [`Fused`] one of [`Vectors`]: levels, scales, ranges and predicted noise
-/// are equal everywhere. Sums over slots and masks are composed
-/// of these operations: [`ComposedOps`](crate::ComposedOps).
+/// are equal everywhere. [`ComposedOps`](crate::ComposedOps) are composed of them.
 ///
 /// Operations that change metadata alone (`with_len`, `broadcast`, `assume_noise`, ..) take the
 /// vector by value, all others by reference.
@@ -155,8 +154,7 @@ pub trait CkksOps: Vectors {
 
     /// `c x` for a real constant, rescaled; the scale stays. Takes one level.
     ///
-    /// The constant is rounded to a multiple of one over the divisor of the level
-    /// ([`Params::divisor`](crate::Params::divisor)).
+    /// It is rounded to a multiple of one over the [divisor](crate::Params::divisor) of the level.
     fn mul_scalar(&self, x: &Self::Ciphertext, c: f64) -> Result<Self::Ciphertext> {
         self.single(&Unary::MulScalar(c), &[x])
     }
@@ -200,10 +198,9 @@ pub trait CkksOps: Vectors {
         self.single(&MulAddMany { factors: &factors, constant, scale }, &operands)
     }
 
-    /// `sum_i c_i x_i + constant` with one rescaling: the terms are brought to the lowest level
-    /// among them, and each constant is encoded at the scale that makes all products agree, so the
-    /// `x_i` may have different levels and scales. The result has exactly `scale` (the default
-    /// scale if none is given). Takes one level from the lowest operand.
+    /// `sum_i c_i x_i + constant` of vectors of any levels and scales, with one rescale. The result
+    /// has exactly `scale` (by default that of the parameters). Takes one level from the lowest
+    /// operand.
     fn linear_combination(
         &self,
         terms: &[(&Self::Ciphertext, f64)],
@@ -220,8 +217,7 @@ pub trait CkksOps: Vectors {
     /// Without a key for the step itself, the rotation is composed: of the powers of two of its
     /// non-adjacent form at a temporary rank
     /// ([`KeyLevels::rotate_hoisted`](crate::KeyLevels::rotate_hoisted)), or, without keys for
-    /// that, of the shortest sequence of rotations with keys. With keys for the powers of two and
-    /// their negatives that sequence is the non-adjacent form as well.
+    /// that, of the shortest sequence of rotations with keys.
     fn rotate(&self, x: &Self::Ciphertext, step: i64) -> Result<Self::Ciphertext> {
         self.single(&Rotations { name: "rotate", steps: &[step] }, &[x])
     }
@@ -244,10 +240,6 @@ pub trait CkksOps: Vectors {
 
     /// The ciphertext at the given level and scale. If the scales differ, a product with a constant
     /// and a rescale match them, which takes a level.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Level`] for a level above that of the vector, [`ErrorKind::Scale`] without a
-    /// spare level.
     fn match_scale(
         &self,
         x: &Self::Ciphertext,
@@ -298,8 +290,6 @@ pub trait CkksOps: Vectors {
 
     /// States that every slot is real, where interval arithmetic cannot tell. Magnitudes and the
     /// [`excess`](crate::Metadata::excess) are unchanged.
-    ///
-    /// If the statement is false, later checks and noise estimates are meaningless.
     fn assume_real(&self, x: Self::Ciphertext) -> Self::Ciphertext {
         let meta = self.metadata(&x).meta.assume_real();
         self.stated(Statement::Real, x, meta)

@@ -18,9 +18,6 @@
 //! A circuit that knows more states it
 //! ([`Vectors::with_origins`](crate::vectors::Vectors::with_origins)): for the sum of a vector with
 //! its permutations, whose errors come from different slots.
-//!
-//! Affine forms, a coefficient for each source, would also see errors that cancel; they grow with
-//! the program in the same way, and predictions need to be upper bounds only.
 
 use std::{fmt, sync::Arc};
 
@@ -306,9 +303,8 @@ pub fn encoding(values: &[Complex64], scale: f64) -> [u64; 2] {
     identity(values, values.len(), scale)
 }
 
-/// As [`encoding`], of values that zeros follow up to a number of slots. Values that have one
-/// plaintext have the same words: only their shortest period counts, times the scale, and zeros
-/// have no sign.
+/// As [`encoding`], of values that zeros follow up to a number of slots. Only their shortest period
+/// counts, times the scale, and zeros have no sign.
 pub fn identity<T: SlotValue>(values: &[T], slots: usize, scale: f64) -> [u64; 2] {
     // Adding zero takes its sign away.
     let scaled = |v: &T| {
@@ -354,6 +350,11 @@ impl Relations {
             all.join(&term.repeated(*period, slots), slots);
         }
         all
+    }
+
+    /// The relation of a summand to those before it; related if it is not known.
+    pub fn of_summand(&self, index: usize) -> Relation {
+        self.summands.get(index).copied().unwrap_or(Relation::Related)
     }
 
     /// One more summand.

@@ -47,10 +47,9 @@ const SPECIAL_BITS: u32 = 60;
 /// Therefore the sets are marked [`Security::Insecure`], which shows when their parameters are
 /// printed.
 ///
-/// The paper lists 15 primes for `N` up to `2^15`. Some of them are not 1 modulo `2^17`, so at
-/// `N = 2^16` this library takes the nearest primes by the same rule. The paper does not list the
-/// special primes. Here they are the largest below `2^60`, as many as primes of `Q`, so that
-/// `P > Q`.
+/// The paper lists 15 primes for `N` up to `2^15`; at `N = 2^16` this library takes the nearest
+/// primes by the same rule. Special primes, which the paper does not list, are the largest below
+/// `2^60`, as many as primes of `Q`, so that `P > Q`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FullRnsHeaan {
     /// `L = 5`, `N = 2^15`.

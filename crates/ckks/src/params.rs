@@ -189,15 +189,10 @@ impl Params {
     }
 
     /// Estimated security in bits (default model) of the weakest keys that can be published for
-    /// this set:
-    /// - keys modulo `Q P`;
-    /// - relinearization keys ([`relin_strategy`](Self::relin_strategy));
-    /// - keys at any temporary rank of
-    ///   [`KeyLevels::rotate_hoisted`](crate::KeyLevels::rotate_hoisted);
-    /// - the same keys at every smaller rank of [`ReducingKeys`](crate::ReducingKeys).
-    ///
-    /// Zero if any of them has no estimate. A temporary rank that the caller chooses
-    /// ([`insert_hoisted`](crate::EvaluationKeys::insert_hoisted)) has an estimate of its own.
+    /// this set: keys modulo `Q P`, relinearization keys, keys at any temporary rank of
+    /// [`KeyLevels::rotate_hoisted`](crate::KeyLevels::rotate_hoisted), and the same at every
+    /// smaller rank of [`ReducingKeys`](crate::ReducingKeys). Zero if any has no estimate. A
+    /// temporary rank that the caller chooses has an estimate of its own.
     pub fn security_bits(&self) -> f64 {
         // The keys of one set: modulo Q P, for relinearization, and at temporary ranks.
         let own = |set: &Self| {

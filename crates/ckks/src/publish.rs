@@ -1,27 +1,18 @@
 //! Publication of results: a result leaves a server with a declared range and noise.
 //!
-//! The range and predicted noise of a ciphertext follow every operation, with constants of the
-//! server among the operands: the range of `w x + b` for a known `x` reveals `w` and `b`. This
-//! metadata is therefore internal to the server. A [`Published`] result carries instead the range
-//! and noise that the program declares ([`Declaration`]) before it sees any data, derived from
-//! nothing secret. [`Evaluator::publish`] refuses a result that may exceed its declaration.
-//!
-//! Level and scale depend on constants as well: on the degree of a polynomial, on its zero
-//! coefficients. A published result has exactly the declared level and scale
-//! ([`Declaration::with_level`], [`Declaration::with_scale`]). Slots and number of values follow
-//! from the lengths of the inputs and of the constants, which are public; a declaration may state
-//! them as well ([`Declaration::with_len`], [`Declaration::with_slots`]).
+//! The metadata of a ciphertext follow every operation, with constants of the server among the
+//! operands: the range of `w x + b` for a known `x` reveals `w` and `b`, and so may level and
+//! scale. A [`Published`] result carries instead what the program declares ([`Declaration`]) before
+//! it sees any data. [`Evaluator::publish`] refuses a result that may exceed its declaration. Slots
+//! and number of values follow from public lengths; a declaration may state them as well.
 //!
 //! # Inputs
 //!
-//! Whether an operation is refused depends on the constants of the server: `w x + b` may wrap, or
-//! leave the range of a declaration or the domain of a function, for one range of `x` and not for
-//! another. A client that chooses the range, noise, level or length of its inputs and sees which of
-//! them are refused thus learns about `w` and `b`. A server with secret constants therefore fixes
-//! them: [`Evaluator::admit`] holds each input to a declaration of the server, before any constant
-//! is used, and gives it the declared metadata. All admitted inputs of one declaration are then
-//! refused alike, or not at all: try the program once on the simulator, with `admit`'s declaration
-//! as its input.
+//! Whether an operation is refused depends on the constants of the server, too. A client that
+//! chooses the range, noise, level or length of its inputs and sees which of them are refused
+//! learns about these constants. A server with secret constants therefore fixes the metadata of
+//! inputs: [`Evaluator::admit`] holds each input to a declaration of the server, before any
+//! constant is used. All admitted inputs of one declaration are then refused alike, or not at all.
 
 #[cfg(doc)]
 use crate::ErrorKind;
@@ -80,10 +71,9 @@ const UNSTATED_BITS: i32 = 4;
 /// most 64 times as large, and no larger than the range unless the declared one is: a result used
 /// as an input again counts with it.
 ///
-/// Both client and server can know it: from the source of the program, or from a
-/// [`Simulator`](crate::simulator::Simulator) that runs the program on the declared ranges of its
-/// inputs (`Declaration::from(&vector)`). Do not enter secret constants of the server into the
-/// simulator by their values.
+/// It follows from the source of the program, or from a
+/// [`Simulator`](crate::simulator::Simulator) that runs it on the declared ranges of its inputs
+/// (`Declaration::from(&vector)`), without secret constants of the server.
 ///
 /// ```
 /// use bellerophon_ckks::Declaration;
@@ -114,24 +104,21 @@ impl Declaration {
         Self { complex: true, ..Self::from(-bound..=bound) }
     }
 
-    /// The same range with a stated noise: the standard deviation of a slot's error in units of the
-    /// message, of the real part for real messages and of the absolute value for complex ones. It
-    /// is rounded up to a power of two.
+    /// The same with a stated noise: the standard deviation of a slot's error in units of the
+    /// message, of the real part for real messages and of the absolute value for complex ones.
     #[must_use]
     pub fn with_noise(self, noise: f64) -> Self {
         Self { log2_noise: declared_log2(noise), ..self }
     }
 
-    /// The same with a stated level instead of the lowest that holds range and noise: for results
-    /// that are inputs of further programs, or that are decrypted with flooding, whose noise takes
-    /// room.
+    /// The same with a stated level instead of the lowest that holds range and noise: for inputs of
+    /// further programs, and for flooding, whose noise takes room.
     #[must_use]
     pub fn with_level(self, level: usize) -> Self {
         Self { level: Some(level), ..self }
     }
 
-    /// The same with a stated scale instead of the default one ([`Params::scale`]): for programs
-    /// whose results have that scale and no level left above the declared one.
+    /// The same with a stated scale instead of the default one ([`Params::scale`]).
     #[must_use]
     pub fn with_scale(self, scale: f64) -> Self {
         Self { scale: Some(scale), ..self }
@@ -172,8 +159,7 @@ impl Declaration {
 }
 
 /// A real range, with noise of `2^-4` of its largest magnitude, rounded up to a power of two. The
-/// range `[0, 0]` has no such noise: state one ([`Declaration::with_noise`]). The scale is that of
-/// the parameters, and the level the lowest that holds range and noise.
+/// range `[0, 0]` has no such noise: state one ([`Declaration::with_noise`]).
 impl From<RangeInclusive<f64>> for Declaration {
     fn from(range: RangeInclusive<f64>) -> Self {
         let (lo, hi) = range.into_inner();
@@ -199,8 +185,7 @@ impl From<&SimCiphertext> for Declaration {
 /// A result that may leave its server: a vector with the declared range, noise, level and scale
 /// instead of the computed ones.
 ///
-/// A server can use it as an input again, if its declaration left it levels
-/// ([`Declaration::with_level`]): it converts into the vector.
+/// It converts into the vector, which may be an input again.
 pub type Published<T = Ciphertext> = Stated<T, ByServer>;
 
 /// What a server states of a result.
@@ -304,18 +289,15 @@ impl AsRef<Ciphertext> for Ciphertext {
 
 impl Evaluator {
     /// The result `x` in the form that may leave the server: with the range (`lo..=hi`) or
-    /// [`Declaration`] of the program, at the declared level and scale. Levels above the declared
-    /// one are dropped. A scale other than the declared one takes one of them.
+    /// [`Declaration`] of the program, at the declared level and scale. A scale other than that of
+    /// `x` takes a level.
     ///
-    /// The declared noise stands on predictions: that of the mean slot
-    /// ([`Noise::total`](crate::noise::Noise)) is at most as large, and those of the worst slot
-    /// (`peak`) and of the departure from the range (`excess`) are at most 64 times as large. They
-    /// count amplitudes where operands share encryptions, plaintexts or constants
-    /// ([`Origins`](crate::Origins)), in sums and in products. They are no bounds for errors of any
-    /// correlation (`bound`), which grow with every step of a loop; integers are published only
-    /// within that bound. A wrong statement of the program (`assume_noise`, `assume_range`) makes
-    /// them wrong, and equal values of several encryptions share roundings that they count as
-    /// independent.
+    /// The declared noise covers the predicted one: that of the mean slot
+    /// ([`Noise::total`](crate::noise::Noise)), and a 64th of those of the worst slot (`peak`) and
+    /// of the departure from the range (`excess`). These are no bounds for errors of any
+    /// correlation (`bound`); integers are published only within that bound. A wrong statement of
+    /// the program (`assume_noise`, `assume_range`) makes them wrong, and equal values of several
+    /// encryptions share roundings that they count as independent.
     ///
     /// ```
     /// # use bellerophon_ckks::{Ciphertext, CkksOps, Declaration, Evaluator, Published, Result};
@@ -327,10 +309,8 @@ impl Evaluator {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Declaration`] if values may leave the declared range, if padding may exceed its
-    /// magnitude, if the noise may exceed the declared noise, or if the result cannot reach the
-    /// declared level or scale; the error does not say by how much. [`ErrorKind::Domain`] for an
-    /// invalid range, [`ErrorKind::Scale`] for an invalid scale, and mismatches.
+    /// [`ErrorKind::Declaration`] if values, padding or noise may exceed the declared ones, or if
+    /// the result cannot reach the declared level or scale; the error does not say by how much.
     pub fn publish(
         &self,
         x: &Ciphertext,
@@ -344,15 +324,12 @@ impl Evaluator {
         })
     }
 
-    /// An input of a client as a vector of the declared metadata: range, noise, level and scale are
-    /// those of the declaration, whatever the client stated within them. The module page says why a
-    /// server with secret constants admits every input.
+    /// An input of a client with the declared metadata, whatever the client stated within them; the
+    /// [module page](self) says why. State the noise: the default of a range is far larger than
+    /// that of an encryption.
     ///
     /// Exact tables read an admitted vector if its [`bound`](Noise::bound) is within the declared
     /// noise: encryptions, but no published vectors.
-    ///
-    /// State the noise: that of a fresh encryption is `Declaration::from` a simulated one, and the
-    /// default of a range is far larger.
     ///
     /// ```
     /// # use bellerophon_ckks::{Ciphertext, CkksOps, Declaration, Evaluator, Interval, Result};
@@ -384,8 +361,7 @@ impl Evaluator {
         Ok((Ciphertext::from_parts(self.params(), lattice, to.meta)?, log2_noise))
     }
 
-    /// `x` at the declared level and scale, and `log2` of the declared noise, which covers that of
-    /// the result: of a part of a slot (`of_part`) or of its absolute value. Slots reach `bound`.
+    /// As [`Declaration::reached`], of a vector: the vector and `log2` of the declared noise.
     pub fn at_declared(
         &self,
         x: &Ciphertext,

@@ -105,17 +105,15 @@ pub trait Vectors: Sized {
     #[doc(hidden)]
     fn read_as(&self, x: Self::Ciphertext, reading: Reading) -> Result<Self::Ciphertext>;
 
-    /// Multiplies the message by a positive constant without a change of the phase: the scale is
-    /// divided by the constant. This is exact and free, but the scale then differs from that of
-    /// other ciphertexts.
+    /// Multiplies the message by a positive constant: the scale is divided by the constant. This is
+    /// exact and free, but the scale then differs from that of other ciphertexts.
     fn reinterpret_scale(&self, x: Self::Ciphertext, factor: f64) -> Result<Self::Ciphertext> {
         self.read_as(x, Reading::Multiplied(factor))
     }
 
-    /// Reads the vector as one of more slots that repeats its slots, padding included. The number
-    /// of values is unchanged, and the repetitions are nonzero padding, which a bootstrap clears:
-    /// for programs that lay out slots themselves ([`with_len`](crate::CkksOps::with_len) makes
-    /// them values). [`broadcast`](Self::broadcast) repeats values. Free.
+    /// Reads the vector as one of more slots that repeats its slots, padding included. The
+    /// repetitions are nonzero padding, which a bootstrap clears, until
+    /// [`with_len`](crate::CkksOps::with_len) makes them values. Free.
     fn repeated(&self, x: Self::Ciphertext, slots: usize) -> Result<Self::Ciphertext> {
         self.read_as(x, Reading::Repeated(slots))
     }

@@ -3,7 +3,7 @@
 #[cfg(doc)]
 use bellerophon_ring::ErrorKind;
 use bellerophon_ring::error::ensure;
-use bellerophon_ring::{BaseConverter, During, Ntt, Poly, Result, Ring, wire::Fingerprint};
+use bellerophon_ring::{BaseConverter, During, Ntt, Poly, Result, Ring};
 use zeroize::Zeroizing;
 
 use crate::error;
@@ -20,8 +20,7 @@ use crate::secret::SecretKey;
 pub struct Ciphertext {
     pub(crate) b: Poly<Ntt>,
     pub(crate) a: Vec<Poly<Ntt>>,
-    pub(crate) fingerprint: Fingerprint,
-    pub(crate) key: KeyId,
+    pub(crate) ident: KeyIdent,
 }
 
 impl Ciphertext {
@@ -37,7 +36,14 @@ impl Ciphertext {
                 return Err(error::limbs(mask.limbs(), needed));
             }
         }
-        Ok(Self { b, a, fingerprint: params.fingerprint(), key })
+        Ok(Self { b, a, ident: KeyIdent { fingerprint: params.fingerprint(), key } })
+    }
+
+    /// The ciphertext whose polynomials are these columns, the body first.
+    pub(crate) fn of_columns(columns: Vec<Poly<Ntt>>, ident: KeyIdent) -> Self {
+        let mut columns = columns.into_iter();
+        let b = columns.next().expect("a ciphertext has a body");
+        Self { b, a: columns.collect(), ident }
     }
 
     /// The trivial encryption `(m, 0, ..., 0)`: without noise and without secrecy.
@@ -81,7 +87,7 @@ impl Ciphertext {
 
     /// The parameters and the secret key that it belongs to.
     pub fn ident(&self) -> KeyIdent {
-        KeyIdent { fingerprint: self.fingerprint, key: self.key }
+        self.ident
     }
 
     /// Size in bytes with residues bit-packed to the width of their primes.
@@ -122,7 +128,7 @@ impl Ciphertext {
 
     /// `self = -self`.
     pub fn neg_assign(&mut self, params: &Params) -> Result<()> {
-        params.check(self.fingerprint)?;
+        params.check(self.ident.fingerprint)?;
         let ring = self.ring(params);
         self.polys_mut().for_each(|poly| ring.neg_assign(poly));
         Ok(())
@@ -147,7 +153,7 @@ impl Ciphertext {
 
     /// Multiplies the phase by a small integer.
     pub fn mul_signed_assign(&mut self, params: &Params, factor: i64) -> Result<()> {
-        params.check(self.fingerprint)?;
+        params.check(self.ident.fingerprint)?;
         let ring = self.ring(params);
         self.polys_mut().for_each(|poly| ring.mul_signed_assign(poly, factor));
         Ok(())
@@ -161,14 +167,14 @@ impl Ciphertext {
     pub fn rescale(self, params: &Params, primes: usize) -> Result<Self> {
         self.check_rescale(params, primes).during("rescale")?;
         let ring = self.ring(params);
-        let Self { b, a, fingerprint, key } = self;
+        let Self { b, a, ident } = self;
         // Each polynomial is divided with exact rounding.
         let divide = |poly| bellerophon_ring::rescale(&ring, poly, primes);
-        Ok(Self { b: divide(b), a: a.into_iter().map(divide).collect(), fingerprint, key })
+        Ok(Self { b: divide(b), a: a.into_iter().map(divide).collect(), ident })
     }
 
     fn check_rescale(&self, params: &Params, primes: usize) -> Result<()> {
-        params.check(self.fingerprint)?;
+        params.check(self.ident.fingerprint)?;
         check_divisors(primes)?;
         // At least one prime is dropped and one remains.
         if primes == 0 || self.limbs() <= primes {
@@ -194,9 +200,9 @@ impl Ciphertext {
     }
 
     fn check_secret(&self, secret: &SecretKey) -> Result<()> {
-        secret.params().check(self.fingerprint)?;
-        let needed = secret.id();
-        if needed == self.key { Ok(()) } else { Err(error::key_mismatch(self.key, needed)) }
+        secret.params().check(self.ident.fingerprint)?;
+        let (found, needed) = (self.ident.key, secret.id());
+        ensure(found == needed, || error::key_mismatch(found, needed))
     }
 
     fn zip_mut<'a>(
@@ -207,11 +213,11 @@ impl Ciphertext {
     }
 
     pub(crate) fn operand(&self) -> Operand {
-        Operand { fingerprint: self.fingerprint, key: self.key, limbs: self.limbs() }
+        Operand { ident: self.ident, limbs: self.limbs() }
     }
 
     fn check_plain(&self, params: &Params, plain: &Poly<Ntt>) -> Result<()> {
-        params.check(self.fingerprint)?;
+        params.check(self.ident.fingerprint)?;
         params.check_poly(plain)?;
         if self.limbs() != plain.limbs() {
             let needed = self.limbs().to_string();
@@ -241,18 +247,18 @@ pub(crate) fn check_divisors(primes: usize) -> Result<()> {
 /// What two operands must have in common.
 #[derive(Clone, Copy)]
 pub(crate) struct Operand {
-    pub(crate) fingerprint: Fingerprint,
-    pub(crate) key: KeyId,
+    pub(crate) ident: KeyIdent,
     pub(crate) limbs: usize,
 }
 
 impl Operand {
     /// `Err` unless both operands have the given parameters, one key and one level.
     pub(crate) fn check(self, params: &Params, other: Self) -> Result<()> {
-        params.check(self.fingerprint)?;
+        params.check(self.ident.fingerprint)?;
         // Parameters first, then key, then level: the first mismatch is reported.
-        params.check(other.fingerprint)?;
-        ensure(self.key == other.key, || error::key_mismatch(other.key, self.key))?;
+        params.check(other.ident.fingerprint)?;
+        let (found, needed) = (other.ident.key, self.ident.key);
+        ensure(found == needed, || error::key_mismatch(found, needed))?;
         ensure(self.limbs == other.limbs, || error::limbs(other.limbs, self.limbs.to_string()))
     }
 }

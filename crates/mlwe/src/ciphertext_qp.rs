@@ -5,13 +5,13 @@
 //! form and divided by `P` once.
 
 use bellerophon_ring::error::ensure;
-use bellerophon_ring::{Automorphism, Ntt, Poly, Result, wire::Fingerprint};
+use bellerophon_ring::{Automorphism, Ntt, Poly, Result};
 
 use crate::ciphertext::{Ciphertext, Operand};
 #[cfg(test)]
 use crate::encrypt::check_extended;
 use crate::error;
-use crate::key_id::KeyId;
+use crate::key_id::KeyIdent;
 use crate::params::Params;
 
 /// `P` times a ciphertext, modulo `P Q_l`, in NTT form.
@@ -20,14 +20,19 @@ pub struct CiphertextQP {
     pub(crate) b: Poly<Ntt>,
     pub(crate) a: Vec<Poly<Ntt>>,
     pub(crate) limbs: usize,
-    pub(crate) fingerprint: Fingerprint,
-    pub(crate) key: KeyId,
+    pub(crate) ident: KeyIdent,
 }
 
 impl CiphertextQP {
+    /// The ciphertext at `limbs` limbs whose polynomials are these columns, the body first.
+    pub(crate) fn of_columns(columns: Vec<Poly<Ntt>>, limbs: usize, ident: KeyIdent) -> Self {
+        let Ciphertext { b, a, ident } = Ciphertext::of_columns(columns, ident);
+        Self { b, a, limbs, ident }
+    }
+
     /// `P ct`, without added noise.
     pub fn lift(params: &Params, ct: &Ciphertext) -> Result<Self> {
-        params.check(ct.fingerprint)?;
+        params.check(ct.ident.fingerprint)?;
         // Modulo the special primes, P ct is zero.
         let limbs = ct.limbs();
         let factor = special_product(params, limbs);
@@ -39,19 +44,13 @@ impl CiphertextQP {
             out.data_mut()[..scaled.data().len()].copy_from_slice(scaled.data());
             out
         };
-        Ok(Self {
-            b: lift(&ct.b),
-            a: ct.a.iter().map(lift).collect(),
-            limbs,
-            fingerprint: ct.fingerprint,
-            key: ct.key,
-        })
+        Ok(Self { b: lift(&ct.b), a: ct.a.iter().map(lift).collect(), limbs, ident: ct.ident })
     }
 
     /// Adds `P poly` to the body for `poly` modulo `Q_l`: the part of a rotated ciphertext that
     /// needs no key switch.
     pub(crate) fn add_body_assign(&mut self, params: &Params, poly: &Poly<Ntt>) -> Result<()> {
-        params.check(self.fingerprint)?;
+        params.check(self.ident.fingerprint)?;
         params.check_poly(poly)?;
         ensure(poly.limbs() == self.limbs, || error::limbs(poly.limbs(), self.limbs.to_string()))?;
         // P poly is zero modulo the special primes, so only the limbs of Q_l change.
@@ -83,19 +82,18 @@ impl CiphertextQP {
 
     /// Mod-down: divides by `P` with rounding.
     pub fn mod_down(self, params: &Params) -> Result<Ciphertext> {
-        params.check(self.fingerprint)?;
+        params.check(self.ident.fingerprint)?;
         // Each polynomial is divided on its own: the rounding errors are independent.
         let gadget = params.gadget();
         Ok(Ciphertext {
             b: gadget.mod_down(self.b),
             a: self.a.into_iter().map(|mask| gadget.mod_down(mask)).collect(),
-            fingerprint: self.fingerprint,
-            key: self.key,
+            ident: self.ident,
         })
     }
 
     pub(crate) fn operand(&self) -> Operand {
-        Operand { fingerprint: self.fingerprint, key: self.key, limbs: self.limbs }
+        Operand { ident: self.ident, limbs: self.limbs }
     }
 }
 
@@ -128,7 +126,7 @@ impl CiphertextQP {
 
     /// `self *= plain`, for a plaintext over `q_0..q_{limbs-1}, p_0..p_{k-1}`.
     pub(crate) fn mul_plain_assign(&mut self, params: &Params, plain: &Poly<Ntt>) -> Result<()> {
-        params.check(self.fingerprint)?;
+        params.check(self.ident.fingerprint)?;
         check_extended(params, self.limbs, plain)?;
         let ring = params.gadget().ring(self.limbs);
         ring.mul_assign(&mut self.b, plain);

@@ -38,7 +38,7 @@ impl CiphertextQP {
         // Step 1: check every index and every stored factor before any computation.
         let ct = *operands.first().ok_or_else(error::empty)?;
         ensure(!rotations.is_empty(), || error::empty())?;
-        let alike = |other: &Ciphertext| check_alike(params, ct, other);
+        let alike = |other: &Ciphertext| ct.operand().check(params, other.operand());
         operands.iter().try_for_each(|operand| alike(operand))?;
         for term in sums.iter().flatten() {
             ensure(term.row < rotations.len(), || error::no_rotation(term.row, rotations.len()))?;
@@ -68,25 +68,9 @@ impl CiphertextQP {
             .iter()
             .map(|ct| params.gadget().digits_of(&ct.masks().iter().collect::<Vec<&Poly<Ntt>>>()));
         let rows = Digits::transform(&digits.collect::<Vec<_>>(), &rotated, sums, write);
-        let row = |columns: Vec<Poly<Ntt>>| {
-            let mut columns = columns.into_iter();
-            Self {
-                b: columns.next().expect("a ciphertext has a body"),
-                a: columns.collect(),
-                limbs: ct.limbs(),
-                fingerprint: ct.fingerprint,
-                key: ct.key,
-            }
-        };
+        let row = |columns| Self::of_columns(columns, ct.limbs(), ct.ident);
         Ok(rows.into_iter().map(row).collect())
     }
-}
-
-/// Fails unless `other` has parameters, key and limbs of `ct`.
-fn check_alike(params: &Params, ct: &Ciphertext, other: &Ciphertext) -> Result<()> {
-    ensure(other.key == ct.key, || error::key_mismatch(other.key, ct.key))?;
-    params.check(other.fingerprint)?;
-    ensure(other.limbs() == ct.limbs(), || error::limbs(other.limbs(), ct.limbs().to_string()))
 }
 
 #[cfg(test)]

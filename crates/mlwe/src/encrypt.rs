@@ -4,7 +4,6 @@ use bellerophon_ring::error::ensure;
 use bellerophon_ring::{
     During, Ntt, Poly, Result, Ring, SmallProductSum,
     sample::{self, Seed},
-    wire::Fingerprint,
 };
 use rand::CryptoRng;
 use zeroize::Zeroizing;
@@ -20,20 +19,19 @@ use crate::{error, noise};
 pub struct SeededCiphertext {
     seed: Seed,
     b: Poly<Ntt>,
-    fingerprint: Fingerprint,
-    key: KeyId,
+    ident: KeyIdent,
 }
 
 impl SeededCiphertext {
     /// Expands the masks from the seed.
     pub fn expand(&self, params: &Params) -> Result<Ciphertext> {
-        params.check(self.fingerprint)?;
+        params.check(self.ident.fingerprint)?;
         // Mask i is stream i of the seed.
         let ring = params.q().at_limbs(self.b.limbs());
         let a = (0..params.rank())
             .map(|i| sample::uniform_from_seed(&ring, &self.seed, i as u64))
             .collect();
-        Ciphertext::new(params, self.b.clone(), a, self.key)
+        Ciphertext::new(params, self.b.clone(), a, self.ident.key)
     }
 
     /// The body `b`.
@@ -48,7 +46,7 @@ impl SeededCiphertext {
 
     /// The parameters and the secret key that it belongs to.
     pub fn ident(&self) -> KeyIdent {
-        KeyIdent { fingerprint: self.fingerprint, key: self.key }
+        self.ident
     }
 
     /// Size in bytes with residues bit-packed to the width of their primes, seed included.
@@ -60,7 +58,7 @@ impl SeededCiphertext {
     pub fn from_parts(params: &Params, seed: Seed, b: Poly<Ntt>, key: KeyId) -> Result<Self> {
         params.check_poly(&b)?;
         check_residues(&params.q().at_limbs(b.limbs()), &b)?;
-        Ok(Self { seed, b, fingerprint: params.fingerprint(), key })
+        Ok(Self { seed, b, ident: KeyIdent { fingerprint: params.fingerprint(), key } })
     }
 }
 
@@ -77,7 +75,7 @@ impl SecretKey {
         rng: &mut R,
     ) -> Result<Ciphertext> {
         let (ct, a) = self.encrypt_with_masks(message, rng).during("encrypt")?;
-        Ciphertext::new(self.params(), ct.b, a, ct.key)
+        Ciphertext::new(self.params(), ct.b, a, ct.ident.key)
     }
 
     /// As [`encrypt`](Self::encrypt), with the masks as a seed.
@@ -110,9 +108,7 @@ impl SecretKey {
         }
         // Step 3: add the message.
         ring.add_assign(&mut b, message);
-        let seeded =
-            SeededCiphertext { seed, b, fingerprint: params.fingerprint(), key: self.id() };
-        Ok((seeded, masks))
+        Ok((SeededCiphertext { seed, b, ident: self.into() }, masks))
     }
 }
 
@@ -129,8 +125,7 @@ pub struct PublicKey {
     b: Vec<Poly<Ntt>>,
     /// `A_ij` row by row: stream `i * r + j` of the seed.
     a: Vec<Vec<Poly<Ntt>>>,
-    fingerprint: Fingerprint,
-    key: KeyId,
+    ident: KeyIdent,
 }
 
 impl Params {
@@ -163,7 +158,7 @@ impl PublicKey {
                 b
             })
             .collect();
-        Self { seed, b, a, fingerprint: params.fingerprint(), key: secret.id() }
+        Self { seed, b, a, ident: secret.into() }
     }
 
     /// Assembles a key from stored bodies, and expands the masks from the seed.
@@ -180,7 +175,7 @@ impl PublicKey {
             check_residues(params.gadget().ring(params.limbs()), poly)?;
         }
         let a = public_masks(params, &seed);
-        Ok(Self { seed, b, a, fingerprint: params.fingerprint(), key })
+        Ok(Self { seed, b, a, ident: KeyIdent { fingerprint: params.fingerprint(), key } })
     }
 
     /// The seed of the masks.
@@ -202,7 +197,8 @@ impl PublicKey {
         message: &Poly<Ntt>,
         rng: &mut R,
     ) -> Result<Ciphertext> {
-        let checked = params.check(self.fingerprint).and_then(|()| params.check_poly(message));
+        let checked =
+            params.check(self.ident.fingerprint).and_then(|()| params.check_poly(message));
         checked.during("encrypt")?;
         // Step 1: the ring modulo Q_l P', a part of the ring of the key.
         let (limbs, full) = (message.limbs(), params.limbs());
@@ -231,17 +227,17 @@ impl PublicKey {
         let a = quotients.collect();
         // Step 4: the message is added after the division, at its own scale.
         params.q().at_limbs(limbs).add_assign(&mut b, message);
-        Ciphertext::new(params, b, a, self.key)
+        Ciphertext::new(params, b, a, self.ident.key)
+    }
+
+    /// The parameters and the secret key that it belongs to.
+    pub(crate) fn ident(&self) -> KeyIdent {
+        self.ident
     }
 
     /// Identity of the secret key.
     pub fn key(&self) -> KeyId {
-        self.key
-    }
-
-    /// Fingerprint of the parameters.
-    pub(crate) fn fingerprint(&self) -> Fingerprint {
-        self.fingerprint
+        self.ident.key
     }
 }
 

@@ -11,9 +11,10 @@ use crate::params::Params;
 #[derive(Debug, Clone)]
 pub struct HoistedDigits {
     /// By component, then digit; each over `q_0..q_{limbs-1}, p_0..p_{k-1}`.
-    digits: Vec<Vec<Poly<Ntt>>>,
-    limbs: usize,
-    fingerprint: Fingerprint,
+    pub(crate) components: Vec<Vec<Poly<Ntt>>>,
+    pub(crate) limbs: usize,
+    /// Of the parameters whose gadget computed them.
+    pub(crate) fingerprint: Fingerprint,
 }
 
 impl HoistedDigits {
@@ -24,27 +25,7 @@ impl HoistedDigits {
             params.check_poly(poly)?;
             ensure(poly.limbs() == limbs, || error::limbs(poly.limbs(), limbs.to_string()))?;
         }
-        let digits = polys.iter().map(|poly| params.gadget().decompose(poly)).collect();
-        Ok(Self { digits, limbs, fingerprint: params.fingerprint() })
-    }
-
-    /// The number of decomposed polynomials.
-    pub(crate) fn rank(&self) -> usize {
-        self.digits.len()
-    }
-
-    /// The digits, by component.
-    pub(crate) fn components(&self) -> &[Vec<Poly<Ntt>>] {
-        &self.digits
-    }
-
-    /// Fingerprint of the parameters whose gadget computed the digits.
-    pub(crate) fn fingerprint(&self) -> Fingerprint {
-        self.fingerprint
-    }
-
-    /// Number of limbs of the decomposed polynomials.
-    pub(crate) fn limbs(&self) -> usize {
-        self.limbs
+        let components = polys.iter().map(|poly| params.gadget().decompose(poly)).collect();
+        Ok(Self { components, limbs, fingerprint: params.fingerprint() })
     }
 }

@@ -317,25 +317,10 @@ impl KeySwitchKey {
     }
 
     /// The inner product of digits and rows: `P` times the switched ciphertext, modulo `P Q_l`.
-    pub(crate) fn inner_product(
-        &self,
-        params: &Params,
-        digits: &HoistedDigits,
-    ) -> Result<CiphertextQP> {
-        Ok(self.product(&self.stored(params, digits)?))
-    }
-
-    /// As [`inner_product`](Self::inner_product), for digits that are already checked.
     pub(crate) fn product(&self, digits: &Digits) -> CiphertextQP {
         // No epilogue: the columns stay modulo P Q_l.
-        let mut columns = digits.product(&self.rows()).into_iter();
-        CiphertextQP {
-            b: columns.next().expect("a key has bodies"),
-            a: columns.collect(),
-            limbs: digits.limbs(),
-            fingerprint: self.shape.to.fingerprint,
-            key: self.shape.to.key,
-        }
+        let columns = digits.product(&self.rows());
+        CiphertextQP::of_columns(columns, digits.limbs(), self.shape.to)
     }
 
     /// The digits of `c`, computed on demand, after a check that the key accepts them.
@@ -358,9 +343,9 @@ impl KeySwitchKey {
         digits: &'a HoistedDigits,
     ) -> Result<Digits<'a>> {
         params.check(self.shape.to.fingerprint)?;
-        params.check(digits.fingerprint())?;
-        self.check_digits(digits.rank(), digits.limbs())?;
-        Ok(params.gadget().stored_digits(digits.components()))
+        params.check(digits.fingerprint)?;
+        self.check_digits(digits.components.len(), digits.limbs)?;
+        Ok(params.gadget().stored_digits(&digits.components))
     }
 
     pub(crate) fn check_digits(&self, rank: usize, limbs: usize) -> Result<()> {
@@ -393,13 +378,7 @@ impl KeySwitchKey {
             None => GadgetKey::Rows(&rows),
         };
         // The product of each limb is divided as soon as it is complete.
-        let mut columns = digits.divided_product(key, epilogue).into_iter();
-        Ciphertext {
-            b: columns.next().expect("a key has bodies"),
-            a: columns.collect(),
-            fingerprint: self.shape.to.fingerprint,
-            key: self.shape.to.key,
-        }
+        Ciphertext::of_columns(digits.divided_product(key, epilogue), self.shape.to)
     }
 
     /// Switches a ciphertext of the source key to the target key: `(b, 0) + KeySwitch(a)`.

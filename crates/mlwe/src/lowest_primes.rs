@@ -12,6 +12,7 @@ use bellerophon_ring::Result;
 use bellerophon_ring::error::ensure;
 
 use crate::ciphertext::Ciphertext;
+use crate::key_id::KeyIdent;
 use crate::params::{Params, check_chains, check_no_weaker};
 use crate::secret::SecretKey;
 use crate::{error, noise};
@@ -51,10 +52,11 @@ impl Ciphertext {
     /// The same ciphertext under the parameters `to`, whose chain begins with the same primes
     /// ([`Params::lowest`]). `from` are its own parameters.
     pub fn under(self, from: &Params, to: &Params) -> Result<Self> {
-        from.check(self.fingerprint)?;
+        from.check(self.ident.fingerprint)?;
         ensure(self.rank() == to.rank(), || error::rank(self.rank(), to.rank()))?;
         check_chains(from, to, self.limbs())?;
-        Ok(Self { fingerprint: to.fingerprint(), ..self })
+        let ident = KeyIdent { fingerprint: to.fingerprint(), ..self.ident };
+        Ok(Self { ident, ..self })
     }
 }
 

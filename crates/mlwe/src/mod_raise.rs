@@ -29,7 +29,7 @@ use crate::ciphertext_qp::CiphertextQP;
 use crate::encrypt::{SEED_BYTES, error_poly, restrict_extended, sub_product};
 use crate::error;
 use crate::key_id::KeyIdent;
-use crate::keyswitch::SwitchKeyInfo;
+use crate::keyswitch::{SwitchKeyInfo, check_end};
 use crate::params::{Params, check_primes};
 use crate::secret::SecretKey;
 
@@ -163,8 +163,7 @@ impl ModRaiseKey {
             b: column(&self.b.iter().collect::<Vec<_>>()),
             a: masks,
             limbs: self.shape.limbs,
-            fingerprint: self.shape.to.fingerprint,
-            key: self.shape.to.key,
+            ident: self.shape.to,
         };
         // Step 4: add P b, then mod-down.
         let q = params.q().at_limbs(self.shape.limbs);
@@ -176,13 +175,7 @@ impl ModRaiseKey {
     /// its coefficients times the factor are below `2^62`.
     fn check(&self, params: &Params, ct: &Ciphertext, factor: i64) -> Result<()> {
         params.check(self.shape.to.fingerprint)?;
-        if ct.ident().fingerprint != self.shape.from.fingerprint {
-            let (found, needed) = (ct.ident().fingerprint, self.shape.from.fingerprint);
-            return Err(error::params_mismatch(found, needed));
-        }
-        if ct.ident().key != self.shape.from.key {
-            return Err(error::key_mismatch(ct.ident().key, self.shape.from.key));
-        }
+        check_end(ct.ident(), self.shape.from)?;
         ensure(ct.limbs() == 1, || error::limbs(ct.limbs(), "1".into()))?;
         let q = params.q().modulus(0);
         if (factor as f64).abs().log2() + (q.value() as f64).log2() - 1.0 >= MAX_LOG_COEFFICIENT {

@@ -106,7 +106,7 @@ impl ModuleMap {
     /// every `f`-th coefficient. The map adds no noise. The secret of the result is
     /// [`extract_secret`](Self::extract_secret).
     pub fn extract(&self, ct: &Ciphertext) -> Result<Ciphertext> {
-        self.large.check(ct.fingerprint)?;
+        self.large.check(ct.ident.fingerprint)?;
         self.check_module_rank()?;
         // The body keeps component 0; each mask becomes its f components.
         let b = self.constant_part(&ct.b)?;
@@ -114,7 +114,7 @@ impl ModuleMap {
         for mask in &ct.a {
             a.extend(self.split(mask)?);
         }
-        Ciphertext::new(&self.small, b, a, ct.key)
+        Ciphertext::new(&self.small, b, a, ct.ident.key)
     }
 
     /// Embed: a ciphertext of rank `R f` over the small ring with phase `m` becomes a ciphertext of
@@ -122,23 +122,23 @@ impl ModuleMap {
     /// (`epsilon` of the phase is `m`); the others are meaningless. The secret of the result is
     /// [`embed_secret`](Self::embed_secret).
     pub fn embed(&self, ct: &Ciphertext) -> Result<Ciphertext> {
-        self.small.check(ct.fingerprint)?;
+        self.small.check(ct.ident.fingerprint)?;
         self.check_module_rank()?;
         // The body becomes b(X^f); f masks are joined into one.
         let b = self.lift(&ct.b)?;
         let masks = ct.a.chunks_exact(self.factor()).map(|parts| self.join(parts));
-        Ciphertext::new(&self.large, b, masks.collect::<Result<_>>()?, ct.key)
+        Ciphertext::new(&self.large, b, masks.collect::<Result<_>>()?, ct.ident.key)
     }
 
     /// The subring embedding `Y -> X^f`: a ciphertext over the small ring becomes a ciphertext of
     /// the same rank over the large ring with phase `m(X^f)`, without added noise. The secret of
     /// the result is [`subring_secret`](Self::subring_secret).
     pub fn embed_subring(&self, ct: &Ciphertext) -> Result<Ciphertext> {
-        self.small.check(ct.fingerprint)?;
+        self.small.check(ct.ident.fingerprint)?;
         self.check_equal_rank()?;
         // Every polynomial is lifted, so the rank stays.
         let a = ct.a.iter().map(|mask| self.lift(mask)).collect::<Result<_>>()?;
-        Ciphertext::new(&self.large, self.lift(&ct.b)?, a, ct.key)
+        Ciphertext::new(&self.large, self.lift(&ct.b)?, a, ct.ident.key)
     }
 
     /// The secret of extracted ciphertexts, `rho^-1 (pi(s))` of section 4.1:

@@ -178,12 +178,10 @@ pub mod canonical {
             + (params.p().limbs() as f64).sqrt() * rescale(params)
     }
 
-    /// A product before relinearization. The operands have messages of canonical norm `nu` and
-    /// noise below `B`, each given as `(nu, B)`: `nu_1 B_2 + nu_2 B_1 + B_1 B_2`. Appendix A.2,
-    /// "Multiplication", is about the subsequent relinearization; this part is lemma 3 of HEAAN, on
-    /// which it builds.
-    pub fn product(x: (f64, f64), y: (f64, f64)) -> f64 {
-        x.0 * y.1 + y.0 * x.1 + x.1 * y.1
+    /// A product before relinearization, of messages of canonical norms `nu` with noise below `B`:
+    /// `nu_1 B_2 + nu_2 B_1 + B_1 B_2` (lemma 3 of HEAAN).
+    pub fn product(nu_1: f64, b_1: f64, nu_2: f64, b_2: f64) -> f64 {
+        nu_1 * b_2 + nu_2 * b_1 + b_1 * b_2
     }
 
     /// Appendix A.1, "Fast Conversion" and "Approximate Modulus Raising": the converted polynomial
@@ -341,8 +339,8 @@ mod tests {
         let ring = params.q();
         let nu = canonical_norm(&measured::centered_f64(ring, &ring.inverse(m)));
         // A fresh encryption under the secret key: six deviations of one evaluation.
-        let fresh = (nu, 6.0 * sigma * 512f64.sqrt());
-        let bound = canonical::product(fresh, fresh) + canonical::key_switch(&params, 1, 3);
+        let fresh = 6.0 * sigma * 512f64.sqrt();
+        let bound = canonical::product(nu, fresh, nu, fresh) + canonical::key_switch(&params, 1, 3);
         assert_bounds(norm(&secret, &square, &expected), bound, 10.0);
     }
 

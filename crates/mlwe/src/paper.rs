@@ -74,10 +74,45 @@ struct Row {
     log_degree: u32,
     rank: usize,
     levels: usize,
-    /// `r^`, the number of 55-bit primes of `P^`, bits of security at `r^`.
-    raised: Option<(usize, usize, f64)>,
+    bits: f64,
+    /// None for RLWE.
+    raised: Option<Raised>,
+}
+
+/// The temporary rank of a row.
+struct Raised {
+    rank: usize,
+    /// The number of 55-bit primes of `P^`.
+    primes: usize,
     bits: f64,
 }
+
+const fn row(name: &'static str, log_degree: u32, rank: usize, levels: usize, bits: f64) -> Row {
+    Row { name, log_degree, rank, levels, bits, raised: None }
+}
+
+impl Row {
+    const fn raised(self, rank: usize, primes: usize, bits: f64) -> Self {
+        Self { raised: Some(Raised { rank, primes, bits }), ..self }
+    }
+}
+
+/// Tables 3 and 5, in the order of the sets.
+static ROWS: [Row; 13] = [
+    row("T3r2", 13, 2, 8, 125.2).raised(3, 4, 125.7),
+    row("T3r3", 13, 3, 13, 129.9).raised(4, 4, 129.2),
+    row("T3r4", 13, 4, 19, 126.1).raised(5, 4, 126.4),
+    row("T3r5", 13, 5, 25, 124.2).raised(7, 8, 125.3),
+    row("T3r6", 13, 6, 30, 126.7).raised(8, 7, 131.3),
+    row("T3r7", 13, 7, 35, 128.6).raised(9, 8, 128.7),
+    row("T3r8", 13, 8, 41, 127.1).raised(10, 8, 127.4),
+    row("SetI", 15, 1, 19, 126.1),
+    row("SetII", 14, 2, 19, 126.1).raised(3, 6, 138.9),
+    row("SetIII", 13, 4, 19, 126.1).raised(5, 4, 126.4),
+    row("SetIV", 16, 1, 41, 127.1),
+    row("SetV", 15, 2, 41, 127.1).raised(3, 13, 136.6),
+    row("SetVI", 14, 4, 41, 127.1).raised(5, 9, 124.4),
+];
 
 impl DPad {
     /// Table 3, by rank.
@@ -88,41 +123,8 @@ impl DPad {
     pub const TABLE_5: [Self; 6] =
         [Self::SetI, Self::SetII, Self::SetIII, Self::SetIV, Self::SetV, Self::SetVI];
 
-    fn row(self) -> Row {
-        // Table 3 has one degree, and a temporary rank in every row.
-        let table_3 = |name, rank, levels, raised, bits| Row {
-            name,
-            log_degree: 13,
-            rank,
-            levels,
-            raised: Some(raised),
-            bits,
-        };
-        // Table 5 has several degrees, and no temporary rank for RLWE.
-        let table_5 = |name, log_degree, rank, levels, raised, bits| Row {
-            name,
-            log_degree,
-            rank,
-            levels,
-            raised,
-            bits,
-        };
-        // Name, (log2 n), r, L, (r^, 55-bit primes of P^, bits at r^), bits.
-        match self {
-            Self::Rank2 => table_3("T3r2", 2, 8, (3, 4, 125.7), 125.2),
-            Self::Rank3 => table_3("T3r3", 3, 13, (4, 4, 129.2), 129.9),
-            Self::Rank4 => table_3("T3r4", 4, 19, (5, 4, 126.4), 126.1),
-            Self::Rank5 => table_3("T3r5", 5, 25, (7, 8, 125.3), 124.2),
-            Self::Rank6 => table_3("T3r6", 6, 30, (8, 7, 131.3), 126.7),
-            Self::Rank7 => table_3("T3r7", 7, 35, (9, 8, 128.7), 128.6),
-            Self::Rank8 => table_3("T3r8", 8, 41, (10, 8, 127.4), 127.1),
-            Self::SetI => table_5("SetI", 15, 1, 19, None, 126.1),
-            Self::SetII => table_5("SetII", 14, 2, 19, Some((3, 6, 138.9)), 126.1),
-            Self::SetIII => table_5("SetIII", 13, 4, 19, Some((5, 4, 126.4)), 126.1),
-            Self::SetIV => table_5("SetIV", 16, 1, 41, None, 127.1),
-            Self::SetV => table_5("SetV", 15, 2, 41, Some((3, 13, 136.6)), 127.1),
-            Self::SetVI => table_5("SetVI", 14, 4, 41, Some((5, 9, 124.4)), 127.1),
-        }
+    fn row(self) -> &'static Row {
+        &ROWS[self as usize]
     }
 
     /// `T3r2` to `T3r8`, `SetI` to `SetVI`.
@@ -142,14 +144,14 @@ impl DPad {
 
     /// The temporary rank `r^`; `None` for rank 1.
     pub(crate) fn raised_rank(self) -> Option<usize> {
-        self.row().raised.map(|(rank, ..)| rank)
+        self.row().raised.as_ref().map(|raised| raised.rank)
     }
 
     /// Bits of security under the estimator's default model, before and after rank-up: the columns
     /// of the table above.
     pub(crate) fn security_bits(self) -> (f64, Option<f64>) {
         let row = self.row();
-        (row.bits, row.raised.map(|(.., bits)| bits))
+        (row.bits, row.raised.as_ref().map(|raised| raised.bits))
     }
 
     /// The security level of the parameters: 128 bits if both ranks have them.
@@ -198,8 +200,8 @@ impl DPad {
             |primes: &[Modulus]| -> Vec<u64> { primes.iter().map(Modulus::value).collect() };
         let single = values(&p);
         // P^ is P and further primes of 55 bits.
-        if let Some((_, count, _)) = row.raised {
-            p.extend(prime::ntt_primes_below(degree, 55, count, &q)?);
+        if let Some(raised) = &row.raised {
+            p.extend(prime::ntt_primes_below(degree, 55, raised.primes, &q)?);
         }
         Ok((values(&q), single, values(&p)))
     }
@@ -210,11 +212,11 @@ impl fmt::Display for DPad {
         let row = self.row();
         let (n, rank, levels) = (self.degree(), row.rank, row.levels);
         write!(f, "DPad-HE {}: n = {n}, r = {rank}, 60 + 40 x {levels} bits, P 60 bits", row.name)?;
-        if let Some((rank, count, _)) = row.raised {
-            write!(f, ", r^ = {rank} with 60 + 55 x {count} bits")?;
+        if let Some(Raised { rank, primes, .. }) = row.raised {
+            write!(f, ", r^ = {rank} with 60 + 55 x {primes} bits")?;
         }
         write!(f, "; {:.1} bits", row.bits)?;
-        if let Some((.., bits)) = row.raised {
+        if let Some(Raised { bits, .. }) = row.raised {
             write!(f, " and {bits:.1} at r^")?;
         }
         match self.security() {

@@ -215,13 +215,8 @@ impl RaiseTransform {
         let mut columns = ring.sums_of_images(&mask, &maps, &key.columns());
         ring.add_assign(&mut columns[0], &body);
         // Step 4: divide by P'.
-        let mut columns = columns.into_iter().map(|column| self.0.down.apply(column));
-        Ok(Ciphertext {
-            b: columns.next().expect("a key has bodies"),
-            a: columns.collect(),
-            fingerprint: params.fingerprint(),
-            key: key.to.key,
-        })
+        let columns = columns.into_iter().map(|column| self.0.down.apply(column)).collect();
+        Ok(Ciphertext::of_columns(columns, key.to))
     }
 
     /// The one mask of a ciphertext of one limb. Fails unless matrix and source are those of the

@@ -104,7 +104,7 @@ pub fn pad_rank(
     to: &Params,
     key: crate::key_id::KeyId,
 ) -> Result<Ciphertext> {
-    from.check(ct.fingerprint)?;
+    from.check(ct.ident.fingerprint)?;
     ensure(to.rank() >= ct.rank(), || error::rank(to.rank(), ct.rank()))?;
     // Degree and primes must match at the level of the ciphertext.
     check_chains(from, to, ct.limbs())?;

@@ -194,9 +194,8 @@ impl RelinKeys {
     /// [`BaseConverter::MAX_SOURCES`](bellerophon_ring::BaseConverter::MAX_SOURCES).
     pub fn relinearize(&self, tensor: Tensor, primes: usize) -> Result<Ciphertext> {
         operation("relinearize", || {
-            let end = KeyIdent { fingerprint: tensor.fingerprint, key: tensor.key };
             // Key and level are checked before the product is taken apart.
-            self.check(end, tensor.limbs(), primes)?;
+            self.check(tensor.ident, tensor.limbs(), primes)?;
             self.divide(tensor, primes)
         })
     }

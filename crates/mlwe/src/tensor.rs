@@ -1,9 +1,9 @@
 //! Products of ciphertexts before relinearization (DPad-HE sections 2.3 and 3.1.1).
 
-use bellerophon_ring::{Ntt, Poly, Result, wire::Fingerprint};
+use bellerophon_ring::{Ntt, Poly, Result};
 
 use crate::ciphertext::{Ciphertext, Operand};
-use crate::key_id::KeyId;
+use crate::key_id::KeyIdent;
 use crate::params::Params;
 
 /// The product of two ciphertexts before relinearization: `(r + 1)(r + 2) / 2` polynomials with
@@ -14,8 +14,7 @@ pub struct Tensor {
     pub(crate) linear: Vec<Poly<Ntt>>,
     /// `t_ij`, `i <= j`, in the order `11, 12, .., 1r, 22, .., rr`.
     pub(crate) quadratic: Vec<Poly<Ntt>>,
-    pub(crate) fingerprint: Fingerprint,
-    pub(crate) key: KeyId,
+    pub(crate) ident: KeyIdent,
 }
 
 impl Tensor {
@@ -27,7 +26,7 @@ impl Tensor {
 
     /// `x^2`.
     pub fn square(params: &Params, x: &Ciphertext) -> Result<Self> {
-        params.check(x.fingerprint)?;
+        params.check(x.ident.fingerprint)?;
         Ok(Self::of(params, x, x))
     }
 
@@ -41,13 +40,12 @@ impl Tensor {
             constant: products.next().expect("the product of the bodies"),
             linear: products.by_ref().take(x.rank()).collect(),
             quadratic: products.collect(),
-            fingerprint: x.fingerprint,
-            key: x.key,
+            ident: x.ident,
         }
     }
 
     fn operand(&self) -> Operand {
-        Operand { fingerprint: self.fingerprint, key: self.key, limbs: self.limbs() }
+        Operand { ident: self.ident, limbs: self.limbs() }
     }
 
     /// Number of limbs.
@@ -82,7 +80,7 @@ impl Tensor {
 
     /// `self *= 2`.
     pub fn double_assign(&mut self, params: &Params) -> Result<()> {
-        params.check(self.fingerprint)?;
+        params.check(self.ident.fingerprint)?;
         let ring = params.q().at_limbs(self.limbs());
         let twos = vec![2; self.limbs()];
         // A constant factor multiplies every term.

@@ -183,13 +183,16 @@ pub fn join<A: Send, B: Send>(
     x.zip(y).expect("both have run")
 }
 
+/// One of two tasks.
+type Task<'a> = dyn FnMut() + Send + 'a;
+
 #[cfg(feature = "parallel")]
-fn both(a: &mut (dyn FnMut() + Send), b: &mut (dyn FnMut() + Send)) {
+fn both(a: &mut Task<'_>, b: &mut Task<'_>) {
     rayon::join(a, b);
 }
 
 #[cfg(not(feature = "parallel"))]
-fn both(a: &mut (dyn FnMut() + Send), b: &mut (dyn FnMut() + Send)) {
+fn both(a: &mut Task<'_>, b: &mut Task<'_>) {
     a();
     b();
 }

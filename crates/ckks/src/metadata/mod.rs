@@ -31,8 +31,7 @@ impl Metadata {
     ///
     /// Products multiply it by the largest derivative over the carried range, polynomials by the
     /// root mean square over their domain. In a loop it may grow to infinity although the true
-    /// error converges. No operation is refused because of it; [`excess`](Self::excess) decides
-    /// that.
+    /// error converges. Operations are refused by the [`excess`](Self::excess) alone.
     pub fn noise(&self) -> f64 {
         self.meta.slot_std(self.meta.noise.total)
     }

@@ -467,8 +467,7 @@ impl MetadataRules<'_> {
         let largest = terms.iter().max_by(|(_, a), (_, b)| a.abs().total_cmp(&b.abs()));
         let alone = largest.filter(|_| products.is_empty() && constant == 0.0);
         let mut factors = Vec::with_capacity(terms.len());
-        let relations = &relations.summands[products.len()..];
-        for ((x, c), &relation) in terms.iter().zip(relations) {
+        for (i, (x, c)) in terms.iter().enumerate() {
             let x = self.dropped(x, level)?;
             let needed = LevelScale::new(level, target / divisor);
             let factor = self.check_factor(&x, target / x.meta.scale, needed)?;
@@ -480,7 +479,10 @@ impl MetadataRules<'_> {
             term.meta.scale = target;
             factors.push(integer);
             sum = Some(match sum {
-                Some(sum) => self.sum(&sum, &term, relation, Interval::add)?,
+                Some(sum) => {
+                    let relation = relations.of_summand(products.len() + i);
+                    self.sum(&sum, &term, relation, Interval::add)?
+                }
                 None => term,
             });
         }
@@ -501,16 +503,17 @@ impl MetadataRules<'_> {
         relations: &Relations,
     ) -> Result<Option<Metadata>> {
         let mut sum: Option<Metadata> = None;
-        let relations = relations.factors.iter().zip(&relations.summands);
-        let pairs = products.iter().zip(&aligned.routes);
-        for (((x, y), (to_x, to_y)), (&factors, &relation)) in pairs.zip(relations) {
+        let pairs = products.iter().zip(&aligned.routes).zip(&relations.factors);
+        for (i, (((x, y), (to_x, to_y)), &factors)) in pairs.enumerate() {
             let (x, y) = (self.follow(x, to_x)?, self.follow(y, to_y)?);
             let mut product = self.product(&x, &y, factors)?;
             // Within the tolerance the product is read at the common scale.
             product.meta.noise = self.taken_for(&product, aligned.scale);
             product.meta.scale = aligned.scale;
             sum = Some(match sum {
-                Some(sum) => self.combined(&sum, &product, relation, Interval::add)?,
+                Some(sum) => {
+                    self.combined(&sum, &product, relations.of_summand(i), Interval::add)?
+                }
                 None => product,
             });
         }

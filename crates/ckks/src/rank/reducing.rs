@@ -137,8 +137,8 @@ impl ReducingKeys {
 /// An evaluator of vectors of rank `r` that reduces every vector to a smaller rank as soon as its
 /// level allows it, since operations cost less there.
 ///
-/// It implements [`CkksOps`](crate::CkksOps), so any program runs on it unchanged. Results are
-/// those of an [`Evaluator`] apart from the noise of the reductions, which the metadata includes.
+/// Results are those of an [`Evaluator`] apart from the noise of the reductions, which the metadata
+/// includes.
 /// - Fresh vectors and results are reduced to the smallest rank that has their level. A vector that
 ///   meets one of a lower level is reduced to the smallest rank at which it keeps two levels more.
 /// - Operands of different ranks meet at the largest of these ranks: padding with zero components
@@ -147,8 +147,7 @@ impl ReducingKeys {
 ///   of its level is the fastest. An operation that takes several levels, such as a polynomial,
 ///   runs at the rank of its start.
 /// - [`padded`](Self::padded) returns results at the rank of the client's secret.
-///
-/// Bootstrapping needs an [`Evaluator`].
+/// - Bootstrapping needs an [`Evaluator`].
 #[derive(Debug, Clone)]
 pub struct ReducingEvaluator {
     evaluators: Vec<Evaluator>,

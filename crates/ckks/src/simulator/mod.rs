@@ -2,11 +2,10 @@
 //! is.
 //!
 //! A [`Simulator`] is a [`CkksOps`](crate::CkksOps) whose ciphertexts are [`SimCiphertext`]s: plain
-//! values with exactly the [`Metadata`] that a ciphertext would have at that point. A program
-//! written for any [`CkksOps`](crate::CkksOps) runs on it before a key exists, meets the errors
-//! that it would meet on ciphertexts, and leaves a [`Report`] with the keys that it used.
-//! [`min_level`] finds the number of levels that a program needs. A program that bootstraps runs
-//! on a simulator with bootstrapping (`SimulatorExt` of `bellerophon_circuits`).
+//! values with exactly the [`Metadata`] of a ciphertext. A program written for any `CkksOps` runs
+//! on it before a key exists, meets the same errors, and leaves a [`Report`] with the keys that it
+//! used. [`min_level`] finds the number of levels that a program needs. Bootstraps need
+//! `SimulatorExt` of `bellerophon_circuits`.
 
 mod ckks_ops;
 mod encrypt;
@@ -188,11 +187,9 @@ impl Simulator {
     /// - the ranges that the metadata carries hold;
     /// - the evaluator has a key of its own for every rotation ([`Report::keys`]).
     ///
-    /// Polynomials, linear transforms and bootstraps are covered like sums, products and rotations.
-    /// A bootstrap adds its approximation error in every slot, and its bound fails if the bootstrap
-    /// fails, with the probability in the [report](Report::failures). An iterated
-    /// bootstrap states the range of the remainder after
-    /// each round from the average noise, and its bound holds as long as that range does.
+    /// Circuits are covered as well. The bound fails if a bootstrap fails, with the probability in
+    /// the [report](Report::failures). An iterated bootstrap states the range of the remainder
+    /// after each round from the average noise, and its bound holds as long as that range does.
     ///
     /// Average and worst case do not mix: all inputs and operations of a program must use one
     /// worst-case simulator ([`ErrorKind::Request`]). A statement may lower the excess of a

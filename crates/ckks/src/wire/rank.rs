@@ -2,7 +2,10 @@
 //!
 //! Keys that lead from one parameter set to another are read with both sets.
 
-use bellerophon_mlwe::{RankReduceKey, RingConversion, RingSwitchKeys, wire as lattice};
+use bellerophon_mlwe::{
+    self as mlwe, RankReduceKey, RingConversion, RingSwitchKeys,
+    wire::{self as lattice, Ends},
+};
 use bellerophon_ring::{Result, wire::List, wire_form};
 
 use super::{EvaluationKeysForm, kind};
@@ -13,14 +16,14 @@ use crate::rank::{RankConversion, RankReduction, ReducingKeys, RingSwitch};
 const MOST_RANKS: usize = 32;
 
 /// The lattices of two parameter sets.
-fn lattices((from, to): &(Params, Params)) -> (bellerophon_mlwe::Params, bellerophon_mlwe::Params) {
+fn lattices((from, to): &Ends<Params>) -> Ends<mlwe::Params> {
     (from.lattice().clone(), to.lattice().clone())
 }
 
 wire_form! {
     // Read with the larger rank and the smaller one.
     for RankReduction: kind::RANK_REDUCTION, "a rank reduction" as lattice::KeySwitchKeyForm<'a>;
-    fn write(&self, (from, to): &(Params, Params)) {
+    fn write(&self, (from, to): &Ends<Params>) {
         self.check_params(from, to)?;
         self.key().to_form(to.lattice())
     }
@@ -33,7 +36,7 @@ wire_form! {
     // Read with the parameters of the large ring and of the small one.
     for RankConversion: kind::RANK_CONVERSION, "a rank conversion"
         as lattice::RingConversionForm<'a>;
-    fn write(&self, params: &(Params, Params)) {
+    fn write(&self, params: &Ends<Params>) {
         self.rings().to_form(&lattices(params))
     }
     fn read(params, form) {
@@ -45,7 +48,7 @@ wire_form! {
 wire_form! {
     // Read with the parameters of the source and of the target.
     for RingSwitch: kind::RING_SWITCH, "a ring switch" as lattice::RingSwitchKeysForm<'a>;
-    fn write(&self, params: &(Params, Params)) {
+    fn write(&self, params: &Ends<Params>) {
         self.keys().to_form(&lattices(params))
     }
     fn read(params, form) {
@@ -64,7 +67,7 @@ wire_form! {
         ranks: List<EvaluationKeysForm<'a>, MOST_RANKS> = List(ranks.collect::<Result<_>>()?),
         /// The keys from each rank to the next.
         reductions: List<lattice::KeySwitchKeyForm<'a>, MOST_RANKS> =
-            List(reductions.collect::<bellerophon_mlwe::Result<_>>()?),
+            List(reductions.collect::<mlwe::Result<_>>()?),
     }
     fn write(&self, params: &Params) {
         self.check_params(params)?;

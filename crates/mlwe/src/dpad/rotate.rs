@@ -17,7 +17,6 @@ use rand::CryptoRng;
 use crate::ciphertext::Ciphertext;
 use crate::error;
 use crate::galois::{GaloisKey, GaloisKeys, rotation_exponent};
-use crate::key_id::KeyIdent;
 use crate::params::{Params, check_chains};
 use crate::rank_reduction::{RankReduceKey, check_extension};
 use crate::secret::SecretKey;
@@ -147,8 +146,8 @@ impl RankHoistedKeys {
     /// rank-down. Without exponents, returns a copy of the ciphertext.
     pub fn apply(&self, ct: &Ciphertext, exponents: &[usize]) -> Result<Ciphertext> {
         let end = self.down.key().shape().to;
-        self.base.check(ct.fingerprint)?;
-        ensure(ct.key == end.key, || error::key_mismatch(ct.key, end.key))?;
+        self.base.check(ct.ident.fingerprint)?;
+        ensure(ct.ident.key == end.key, || error::key_mismatch(ct.ident.key, end.key))?;
         // Fetch and check every key before any computation.
         let keys: Vec<Arc<GaloisKey>> =
             exponents.iter().map(|&g| self.galois.get(g)).collect::<Result<_>>()?;
@@ -187,14 +186,8 @@ impl RankHoistedKeys {
         let epilogue =
             Epilogue { addends: vec![Some(Addend::Poly(&ct.b))], map, ..Epilogue::default() };
         let rows = KeyRows { columns, limbs: key.limbs() };
-        let mut columns = digits.divided_product(&rows, &epilogue).into_iter();
-        let KeyIdent { fingerprint, key } = key.shape().to;
-        Ok(Ciphertext {
-            b: columns.next().expect("a key has bodies"),
-            a: columns.collect(),
-            fingerprint,
-            key,
-        })
+        let columns = digits.divided_product(&rows, &epilogue);
+        Ok(Ciphertext::of_columns(columns, key.shape().to))
     }
 }
 

@@ -190,33 +190,31 @@ impl RelinStrategy {
     /// Size in bytes of the keys in seeded, bit-packed form, for products of up to `limbs` limbs.
     /// No key is generated.
     pub fn seeded_byte_len(&self, limbs: usize) -> Result<usize> {
-        self.base.check_limbs(limbs)?;
         // One body per digit and component, and one seed per key.
-        let key = |params: &Params, components: usize| {
+        self.sum_over_keys(limbs, |params, components| {
             let gadget = params.gadget();
             SEED_BYTES + gadget.digits(limbs) * components * packed_len(gadget.ring(limbs))
-        };
-        let down = match self.is_raised() {
-            true => key(&self.work, self.raised.rank() - self.work.rank()),
-            false => 0,
-        };
-        Ok(key(&self.raised, self.components()) + down)
+        })
     }
 
     /// Size in bytes of the expanded keys in the memory of this machine. No key is generated.
     pub fn memory_len(&self, limbs: usize) -> Result<usize> {
-        self.base.check_limbs(limbs)?;
         // Bodies and masks: rank + 1 packed polynomials per digit and component.
-        let key = |params: &Params, components: usize| {
+        self.sum_over_keys(limbs, |params, components| {
             let gadget = params.gadget();
             let row = PackedPoly::bytes_over(gadget.ring(limbs));
             row * gadget.digits(limbs) * components * (params.rank() + 1)
-        };
+        })
+    }
+
+    /// The sum of a size of both keys, by the parameters and the components of each.
+    fn sum_over_keys(&self, limbs: usize, size: impl Fn(&Params, usize) -> usize) -> Result<usize> {
+        self.base.check_limbs(limbs)?;
         let down = match self.is_raised() {
-            true => key(&self.work, self.raised.rank() - self.work.rank()),
+            true => size(&self.work, self.raised.rank() - self.work.rank()),
             false => 0,
         };
-        Ok(key(&self.raised, self.components()) + down)
+        Ok(size(&self.raised, self.components()) + down)
     }
 
     /// Noise variance that the relinearization adds to a product: that of both key switches, or
@@ -263,9 +261,9 @@ impl RelinStrategy {
 
     /// Packs a product into the ring of the strategy.
     pub(crate) fn pack(&self, tensor: Tensor) -> Result<Packed> {
-        let Tensor { constant, linear, quadratic, fingerprint, key } = tensor;
+        let Tensor { constant, linear, quadratic, ident } = tensor;
         // Constant and linear terms form a ciphertext that needs no switch.
-        let stay = Ciphertext { b: constant, a: linear, fingerprint, key };
+        let stay = Ciphertext { b: constant, a: linear, ident };
         let Some(map) = &self.map else { return Ok(Packed { stay, quadratic }) };
         let ring = self.base.q().at_limbs(stay.limbs());
         // Join f quadratic terms into one polynomial; zeros fill the last chunk.

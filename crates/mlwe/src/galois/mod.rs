@@ -25,7 +25,6 @@ use crate::ciphertext_qp::CiphertextQP;
 use crate::encrypt::SEED_BYTES;
 use crate::error;
 use crate::hoisted_digits::HoistedDigits;
-use crate::key_id::KeyIdent;
 use crate::keyswitch::{KeySwitchKey, SeededKeySwitchKey};
 use crate::params::Params;
 use crate::secret::SecretKey;
@@ -158,7 +157,7 @@ impl GaloisKey {
     ) -> Result<CiphertextQP> {
         self.check_digits(ct, digits)?;
         // P (b, 0) + P KeySwitch(a), then phi.
-        let mut switched = self.key.inner_product(params, digits)?;
+        let mut switched = self.key.product(&self.key.stored(params, digits)?);
         switched.add_body_assign(params, &ct.b)?;
         switched.apply(params, &self.map);
         Ok(switched)
@@ -172,12 +171,12 @@ impl GaloisKey {
         ct: CiphertextQP,
         sum: Option<CiphertextQP>,
     ) -> Result<CiphertextQP> {
-        params.check(ct.fingerprint)?;
+        params.check(ct.ident.fingerprint)?;
         if let Some(sum) = &sum {
             ct.operand().check(params, sum.operand())?;
         }
-        let CiphertextQP { b, a, limbs, fingerprint, key } = ct;
-        self.key.check_end(KeyIdent { fingerprint, key })?;
+        let CiphertextQP { b, a, limbs, ident } = ct;
+        self.key.check_end(ident)?;
         // Step 1: mod-down of the masks alone.
         let masks: Vec<_> = a.into_iter().map(|mask| params.gadget().mod_down(mask)).collect();
         // Step 2: key switch of the masks; body and sum enter the same pass.
@@ -185,9 +184,7 @@ impl GaloisKey {
         // Body and masks of the sum as columns.
         let onto = sum.map(|sum| std::iter::once(sum.b).chain(sum.a).collect());
         let columns = digits.rotated_product(&self.key.rows(), &b, &self.map, onto);
-        let mut columns = columns.into_iter();
-        let b = columns.next().expect("a key has bodies");
-        Ok(CiphertextQP { b, a: columns.collect(), limbs, fingerprint, key })
+        Ok(CiphertextQP::of_columns(columns, limbs, ident))
     }
 
     /// The operands of [`apply_extended`](Self::apply_extended), for evaluation limb by limb with
@@ -207,9 +204,9 @@ impl GaloisKey {
     fn check_digits(&self, ct: &Ciphertext, digits: &HoistedDigits) -> Result<()> {
         self.key.check_source(ct)?;
         // The digits must be those of this level.
-        if digits.limbs() != ct.limbs() {
+        if digits.limbs != ct.limbs() {
             let needed = ct.limbs().to_string();
-            return Err(error::limbs(digits.limbs(), needed));
+            return Err(error::limbs(digits.limbs, needed));
         }
         Ok(())
     }

@@ -11,13 +11,13 @@ use crate::wire::kind;
 wire_form! {
     /// The plain form of a [`Ciphertext`].
     pub struct CiphertextForm<'a> for Ciphertext: kind::CIPHERTEXT, "lattice ciphertext" {
-        key: KeyId = self.key,
+        key: KeyId = self.ident.key,
         limbs: u32 = self.limbs() as u32,
         /// The body, then the masks.
         polys: Packed<'a> = Packed::polys(&self.ring(params), polys.into_iter()),
     }
     fn write(&self, params: &Params) {
-        params.check(self.fingerprint)?;
+        params.check(self.ident.fingerprint)?;
         // The body, then the masks, all at the level of the ciphertext.
         let polys: Vec<_> = std::iter::once(&self.b).chain(&self.a).collect();
     }
@@ -60,7 +60,7 @@ wire_form! {
         bodies: Packed<'a> = Packed::polys(ring, self.bodies().iter()),
     }
     fn write(&self, params: &Params) {
-        params.check(self.fingerprint())?;
+        params.check(self.ident().fingerprint)?;
         let ring = params.gadget().ring(params.limbs());
     }
     fn read(params, form) {

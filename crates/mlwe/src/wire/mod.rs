@@ -25,6 +25,9 @@ use crate::dpad::RelinStrategy;
 use crate::params::Params;
 use crate::security::Security;
 
+/// The parameters of both ends of a key or a conversion: where it starts, and where it leads.
+pub type Ends<P> = (P, P);
+
 /// Type numbers of the objects; see [`Wire::KIND`](bellerophon_ring::wire::Wire::KIND).
 pub mod kind {
     /// [`Params`](crate::Params).

@@ -2,7 +2,7 @@
 
 use bellerophon_ring::wire_form;
 
-use super::{GaloisKeysForm, KeySwitchKeyForm, kind};
+use super::{Ends, GaloisKeysForm, KeySwitchKeyForm, kind};
 use crate::dpad::{RingConversion, RingSwitchKeys};
 use crate::error;
 use crate::module_map::ModuleMap;
@@ -21,7 +21,7 @@ wire_form! {
         /// The Galois keys of the trace.
         galois: GaloisKeysForm<'a> = GaloisKeysForm::new(large, self.galois())?,
     }
-    fn write(&self, (large, small): &(Params, Params)) {
+    fn write(&self, (large, small): &Ends<Params>) {
         let map = self.map();
         large.check(map.large().fingerprint())?;
         small.check(map.small().fingerprint())?;
@@ -44,7 +44,7 @@ wire_form! {
         reduce: KeySwitchKeyForm<'a> = KeySwitchKeyForm::new(module, self.reduce().key())?,
         up: RingConversionForm<'a> = self.up().to_form(&(target.clone(), module.clone()))?,
     }
-    fn write(&self, (source, target): &(Params, Params)) {
+    fn write(&self, (source, target): &Ends<Params>) {
         source.check(self.source().fingerprint())?;
         let module = self.module();
     }
