@@ -4,8 +4,8 @@
 //! an NTT of its own length
 //! ([`transform`](bellerophon_ckks::sparse_slots::SparseTransforms::transform)). It is spread to
 //! the degree of the ring only while its products are computed, a tile of positions at a time.
-//! Several giant steps are computed together, so that each part of the key is read from memory once for all
-//! of them.
+//! Several giant steps are computed together, so that each part of the key is read from memory once
+//! for all of them.
 
 use bellerophon_ckks::{Ciphertext, Complex64, Params};
 #[cfg(doc)]
