@@ -45,7 +45,7 @@ fn predicted_accuracy_and_key_sizes_are_as_documented() {
         let law = law(&precise, &MapRequest::new(f).over(-8.0..=8.0));
         assert!(law.max_abs(1024) < 2f64.powf(-5.5), "2^{}", law.max_abs(1024).log2());
     }
-    let bytes = |preset, bridge, engine| {
+    let bytes = |preset, bridge: Option<Bridge>, engine| {
         let needs =
             bridge.into_iter().fold(Needs::new().multiply().map_with([engine]), Needs::bridge);
         params_of(preset).evaluation_key_bytes(&needs).unwrap() / 1_000_000

@@ -6,14 +6,14 @@ use bellerophon::lwe::{
     Params, ParamsSpec, RgswGadget, SecretKey, SeededLookupKeys, TableDomain, TestPolynomial,
     encrypt, noise, phase,
 };
-use bellerophon::{Engine, mlwe::KeyId, prelude::Preset};
+use bellerophon::{mlwe::KeyId, prelude::Preset};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
 /// The tables of the preset for functions, with a special modulus or with digits.
 fn specs() -> [ParamsSpec; 2] {
     let params = params_of(Preset::Functions);
-    let special = params.lookups().unwrap().on(Engine::Rgsw).unwrap().spec().clone();
+    let special = params.lookups().unwrap().on(bellerophon::Engine::Rgsw).unwrap().spec().clone();
     let engine = Engine::Rgsw(RgswGadget::Digits { base_log: 16, count: 2 });
     let digits = ParamsSpec { engine, ..special.clone() };
     [special, digits]

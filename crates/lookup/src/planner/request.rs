@@ -39,7 +39,8 @@ const DEFAULT_BITS: f64 = 8.0;
 ///
 /// ```
 /// use bellerophon_circuits::approx::{Function, Known};
-/// use bellerophon_lookup::planner::{Accuracy, Engine, MapRequest};
+/// use bellerophon_lookup::Engine;
+/// use bellerophon_lookup::planner::{Accuracy, MapRequest};
 /// // A closure, by tables with a typical error below 2^-9.
 /// let tanh = MapRequest::new(f64::tanh).over(-4.0..=4.0).typical(Accuracy::bits(9.0));
 /// // The fastest engine with an error of at most 2^-10 for 256 values at level 6.
