@@ -192,7 +192,7 @@ fn compute(arguments: &Arguments, params: Params, data: &Data) -> Result<Facts, 
         .with("features", features)
         .with("classes", data.labels.len())
         .with("inner_nodes", tree.inner())
-        .with("depth", tree.depth())
+        .with("depth", tree.depth(0))
         .with("trained_on", data.training.len())
         .with("lookups_per_row", plan.lookups())
         .with("lookups_per_row_paper", 2 * tree.inner() + 1)

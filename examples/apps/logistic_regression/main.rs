@@ -157,12 +157,11 @@ fn prepare(arguments: &Arguments) -> Result<Data, Failure> {
         return Err(Failure::input(format!("{source}: {found} rows: need at least {FOLDS}")));
     }
     let labels = table.labels(place)?;
-    let features: Vec<usize> = (0..table.names.len()).filter(|&c| c != place).collect();
-    let unit = |&c: &usize| Unit::of_feature(table.rows.iter().map(|row| row[c]));
-    let units: Vec<Unit> = features.iter().map(unit).collect();
-    let scaled =
-        |row: &Vec<f64>| features.iter().zip(&units).map(|(&c, unit)| unit.enter(row[c])).collect();
-    let rows = table.rows.iter().map(scaled).collect();
+    let (mut rows, _) = table.split(place);
+    for feature in 0..rows[0].len() {
+        let unit = Unit::of_feature(rows.iter().map(|row| row[feature]));
+        rows.iter_mut().for_each(|row| row[feature] = unit.enter(row[feature]));
+    }
     let order = random::shuffled(labels.len(), &mut random::seeded(SEED));
     let data = Data { label: table.names[place].clone(), table, rows, labels, order };
     check_folds(&data)?;

@@ -8,7 +8,7 @@
 //!
 //! The client learns more than which of its passwords are in the list: three places and their tags
 //! for each password, up to 1536 tags of other entries for 512 passwords. Salt and hash
-//! (SipHash-2-4) are public and fast, so it can test words against these tags offline; a word that
+//! (BLAKE3) are public and fast, so it can test words against these tags offline; a word that
 //! matches tag and place is almost certainly in the list. A list that must stay secret from its
 //! clients needs tags from an oblivious pseudorandom function, which this program does not
 //! implement.
@@ -19,7 +19,6 @@ use bellerophon::bfv::{Params, ParamsSpec};
 use bellerophon::pir::{Function, Shape};
 use common::lookup::{DECRYPTION, ENCRYPTION, EVALUATION, PLAIN, Parties};
 use common::prelude::*;
-use common::siphash::siphash;
 use rand::RngExt;
 
 /// The seed of the passwords.
@@ -52,7 +51,11 @@ fn main() -> ExitCode {
 
 /// Salted hash number `i` of a password.
 fn hash(salt: u64, i: u64, password: &str) -> u64 {
-    siphash([salt, i], password.as_bytes())
+    let mut key = [0; blake3::KEY_LEN];
+    key[..8].copy_from_slice(&salt.to_le_bytes());
+    key[8..16].copy_from_slice(&i.to_le_bytes());
+    let hash = blake3::keyed_hash(&key, password.as_bytes());
+    u64::from_le_bytes(*hash.as_bytes().first_chunk().expect("32 bytes"))
 }
 
 /// The possible places of a password.

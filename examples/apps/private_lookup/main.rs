@@ -132,45 +132,29 @@ fn table(arguments: &Arguments, variable: u64) -> Result<Vec<u64>, Failure> {
         return Ok((0..size).map(value).collect());
     };
     let read = data::load_table(Some(path), &[])?;
-    let source = &read.source;
-    let whole = |row: usize, column: usize, below: f64| {
-        let value = read.rows[row][column];
-        if value.fract() == 0.0 && (0.0..below).contains(&value) {
-            return Ok(value as usize);
-        }
-        Err(Failure::input(format!(
-            "{source}: row {}, column '{}': the value is not a whole number from 0 to {:.0}",
-            row + 1,
-            read.names[column],
-            below - 1.0
-        )))
-    };
+    let (source, rows, columns) = (&read.source, read.rows.len(), read.names.len());
     let most = 1usize << bits.unwrap_or(MOST_BITS);
-    let rows = read.rows.len();
-    let mut entries: Vec<Option<u64>> = vec![];
-    for row in 0..rows {
-        let point = match read.names.len() {
-            1 => row,
-            2 => whole(row, 0, most as f64)?,
-            found => {
-                return Err(Failure::input(format!(
-                    "{source}: {found} columns; need one of values, or two of points and values"
-                )));
-            }
-        };
-        if point >= most {
-            let fit = format!("{source}: {rows} rows do not fit a domain of {most} points");
-            return Err(Failure::input(fit));
+    let points = match columns {
+        1 if rows > most => {
+            let why = format!("{source}: {rows} rows do not fit a domain of {most} points");
+            return Err(Failure::input(why));
         }
-        entries.resize(entries.len().max(point + 1), None);
-        let value = whole(row, read.names.len() - 1, PLAIN as f64)? as u64;
-        if entries[point].replace(value).is_some() {
+        1 => (0..rows).collect(),
+        2 => read.column(0).integers_below(most)?,
+        _ => {
+            return Err(Failure::input(format!(
+                "{source}: {columns} columns; need one of values, or two of points and values"
+            )));
+        }
+    };
+    let values = read.column(columns - 1).integers_below(PLAIN as usize)?;
+    let last = points.iter().max().copied().unwrap_or(0);
+    let mut entries = vec![None; if bits.is_some() { most } else { last + 1 }];
+    for (row, (point, value)) in points.into_iter().zip(values).enumerate() {
+        if entries[point].replace(value as u64).is_some() {
             let twice = format!("{source}: row {}: the point appears twice", row + 1);
             return Err(Failure::input(twice));
         }
-    }
-    if bits.is_some() {
-        entries.resize(most, None);
     }
     Ok(entries.into_iter().map(Option::unwrap_or_default).collect())
 }

@@ -171,14 +171,10 @@ fn compute(
         accuracy: Accuracy::bits(BITS),
         bootstraps: false,
     })?;
-    let (owner, keys, public) = stages.run(KEY_GENERATION, || -> Result<_, Error> {
-        let owner = ClientKey::generate(&params)?;
-        let keys = owner.evaluation_keys(&needs(&params, &program, providers, each)?)?;
-        let public = owner.public_key()?.to_bytes()?;
-        Ok((owner, keys, public))
-    })?;
+    let needs = needs(&params, &program, providers, each)?;
+    let (owner, keys) = session::keys(&params, &needs, &mut stages)?;
+    let public = owner.public_key()?.to_bytes()?;
     let eval_key_bytes = keys.byte_len() as u64;
-    stages.made(eval_key_bytes);
 
     // The providers: each has the parameters and the bytes of the public key.
     let sent = stages.run(ENCRYPTION, || {

@@ -13,9 +13,11 @@ pub const SIZES: RangeInclusive<usize> = 2..=1 << 16;
 /// A table of integers: entry `k` is the result for `k`.
 #[derive(Clone, PartialEq)]
 pub struct Entries {
-    name: String,
-    values: Vec<usize>,
-    modulus: usize,
+    /// The description of the table.
+    pub name: String,
+    pub values: Vec<usize>,
+    /// The modulus of the results.
+    pub modulus: usize,
 }
 
 /// Does not show the entries, which may be secrets of a server.
@@ -39,10 +41,8 @@ impl Entries {
         let modulus = modulus.unwrap_or(smallest);
         let most = modulus.min(*SIZES.end());
         if let Some(index) = values.iter().position(|&value| value >= most) {
-            let line = index + 1;
-            return Err(Failure::input(format!(
-                "{name}: line {line}: the entry is not below {most}"
-            )));
+            let why = format!("{name}: line {}: the entry is not below {most}", index + 1);
+            return Err(Failure::input(why));
         }
         Ok(Self { name, values, modulus })
     }
@@ -66,26 +66,6 @@ impl Entries {
         let values =
             text.trim_end().lines().enumerate().map(entry).collect::<Result<Vec<_>, _>>()?;
         Self::new(name, values, modulus)
-    }
-
-    /// The description of the table.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Number of entries.
-    pub fn len(&self) -> usize {
-        self.values.len()
-    }
-
-    /// The modulus of the results.
-    pub fn modulus(&self) -> usize {
-        self.modulus
-    }
-
-    /// The entry for `k`.
-    pub fn at(&self, k: usize) -> usize {
-        self.values[k]
     }
 }
 
