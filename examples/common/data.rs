@@ -28,7 +28,6 @@ const IRIS_RANGES: [(&str, [f64; 2]); 5] = [
 pub struct Column {
     /// Where the table comes from.
     pub source: String,
-    /// The column's name.
     pub name: String,
     /// Its values, one per row, all finite; never empty.
     pub values: Vec<f64>,

@@ -33,7 +33,6 @@ impl Linear {
         Self { weights, bias: self.bias.iter().map(|&b| bias(b)).collect() }
     }
 
-    /// The layer's output.
     pub fn apply(&self, x: &[f64]) -> Vec<f64> {
         let row = |(row, bias): (&Vec<f64>, &f64)| {
             bias + row.iter().zip(x).map(|(w, x)| w * x).sum::<f64>()

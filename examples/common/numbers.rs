@@ -9,10 +9,8 @@ use super::program::Failure;
 use super::session::{self, Session};
 use super::unit::Unit;
 
-/// The seed of the generated values.
 const SEED: u64 = 1968;
 
-/// The default range.
 const RANGE: [f64; 2] = [-1.0, 1.0];
 
 /// Flags of programs that take the first values of a column.

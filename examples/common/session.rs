@@ -68,8 +68,8 @@ impl Session {
 
     /// Generates the keys of the client for the needs of the server.
     pub fn open(params: Params, needs: &Needs) -> Result<Self, Failure> {
-        let mut stages = Stages::default();
-        let (client, keys) = keys(&params, needs, &mut stages)?;
+        let stages = Stages::default();
+        let (client, keys) = keys(&params, needs, &stages)?;
         let key_bytes = keys.byte_len() as u64;
         let server = stages.run(SET_UP, || Evaluator::new(keys))?;
         Ok(Self { params, client, server, stages, key_bytes, sent_bytes: 0 })
@@ -206,7 +206,7 @@ impl Session {
 pub fn keys(
     params: &Params,
     needs: &Needs,
-    stages: &mut Stages,
+    stages: &Stages,
 ) -> Result<(ClientKey, EvaluationKeys), Failure> {
     let made = stages.run(KEY_GENERATION, || -> bellerophon::Result<_> {
         let client = ClientKey::generate(params)?;
@@ -227,7 +227,6 @@ pub fn params_for_vectors(preset: Preset, count: usize) -> Result<Params, Failur
     Ok(Params::new(spec)?)
 }
 
-/// The requested preset.
 pub fn params(flags: &Common) -> Result<Params, Failure> {
     Ok(Params::preset(flags.preset()?)?)
 }

@@ -374,7 +374,7 @@ fn out_is_checked_before_and_written_once() {
 #[test]
 fn facts_are_one_object_in_order() {
     let row = |k: usize| Facts::default().with("k", k).with("key_bytes", 2048 * k);
-    let mut stages = Stages::default();
+    let stages = Stages::default();
     stages.run("work", || ());
     stages.made(5);
     let facts = Facts::default()

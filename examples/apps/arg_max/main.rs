@@ -39,7 +39,6 @@ fn main() -> ExitCode {
     program::report(Defaults::of(&WITH_VALUES), run)
 }
 
-/// The protocol: client, server, client.
 fn run(arguments: &Arguments, console: &Console) -> Result<Facts, Failure> {
     let Arguments { common, tables, numbers, smallest } = arguments;
 

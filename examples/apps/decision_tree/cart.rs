@@ -5,7 +5,6 @@
 //! standard deviation, as look-ups do: a row whose value lies next to the threshold counts on both
 //! sides, so that thresholds prefer gaps. Without noise this is ordinary CART.
 
-/// A test: where a value is compared.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Test {
     pub feature: usize,
@@ -86,7 +85,6 @@ impl Tree {
         pruned
     }
 
-    /// The class of a row.
     pub fn classify(&self, row: &[f64]) -> usize {
         let mut node = 0;
         loop {
@@ -103,7 +101,6 @@ impl Tree {
         }
     }
 
-    /// Inner nodes.
     pub fn inner(&self) -> usize {
         self.nodes.iter().filter(|node| matches!(node, Node::Inner { .. })).count()
     }

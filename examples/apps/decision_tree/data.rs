@@ -11,7 +11,6 @@ use common::stats;
 /// declared range of features.
 pub const REACH: f64 = 3.0;
 
-/// The largest number of distinct labels.
 const MOST_LABELS: usize = 16;
 
 /// One in this many rows is for tests.
@@ -75,7 +74,6 @@ impl Data {
         Ok(Self { source, label, features, classes, labels, training, testing })
     }
 
-    /// The features and classes of some of the rows.
     pub fn rows(&self, places: &[usize]) -> (Vec<Vec<f64>>, Vec<usize>) {
         let features = places.iter().map(|&row| self.features[row].clone()).collect();
         (features, places.iter().map(|&row| self.classes[row]).collect())

@@ -39,7 +39,6 @@ impl<'a> Function<'a> {
     }
 }
 
-/// A server with its tree.
 pub struct Server<'a> {
     pub params: &'a lwe::Params,
     pub plan: &'a Plan,

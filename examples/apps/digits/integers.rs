@@ -42,7 +42,6 @@ pub struct Training {
 impl Training {
     /// Until the network does not improve any more.
     pub const FULL: Self = Self { epochs: [60, 60] };
-    /// For a quick run.
     pub const SHORT: Self = Self { epochs: [10, 5] };
 
     /// Step sizes of the network of reals and of the rounded one.
@@ -186,7 +185,6 @@ impl IntegerNetwork {
         activation(sum as f64 * self.ratios[layer]) as usize
     }
 
-    /// The scores of an image.
     pub fn scores(&self, image: &Image) -> Vec<f64> {
         let shades = image.pixels.iter().map(|&p| shade(p) as f64).collect();
         let activation = |layer: usize, sum: f64| {

@@ -28,14 +28,12 @@ use common::stats;
 use images::{CLASSES, Image, PIXELS};
 use integers::{IntegerNetwork, SHADES, TOP, Training};
 
-/// The seed of the network before training.
 const SEED: u64 = 2;
 
 /// Images for the training of the network; the others are encrypted. No writer has images in both
 /// parts except the one at the border.
 const TRAINED_ON: usize = 773;
 
-/// The default number of images.
 const IMAGES: usize = 1024;
 const SMALL: usize = 4;
 
@@ -77,8 +75,7 @@ struct Arguments {
 fn main() -> ExitCode {
     program::report(Defaults::of(&PRESETS), |arguments: &Arguments, console| {
         output::check_out(arguments.out.as_deref(), None)?;
-        let small = arguments.common.small;
-        let count = arguments.count.unwrap_or(if small { SMALL } else { IMAGES });
+        let count = arguments.common.size(arguments.count, SMALL, IMAGES);
         if !count.is_power_of_two() || count > IMAGES {
             let need = format!("need a power of two, at most {IMAGES}");
             return Err(Failure::input(format!("--count {count}: {need}")));
@@ -147,7 +144,6 @@ impl Layer {
     }
 }
 
-/// The protocol: client, server, client.
 fn compute(
     arguments: &Arguments,
     params: Params,

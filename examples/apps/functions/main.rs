@@ -26,7 +26,6 @@ use common::stats;
 const GENERATED: usize = 1024;
 const SMALL: usize = 64;
 
-/// The seed of the generated values.
 const SEED: u64 = 2021;
 
 /// The declared error of a result, in units of the spread of the function's values. An error above
@@ -42,7 +41,6 @@ const BOOTSTRAP: &str = "functional bootstrap";
 /// The default: the preset that suits the engine.
 const AUTO: &str = "auto";
 
-/// The presets with functional bootstrapping.
 const WITH_SERIES: [&str; 2] = [Preset::Smooth.name(), Preset::Insecure(Toy::Smooth).name()];
 
 /// More values than this take functional bootstrapping if the choice is free. A look-up takes tens
@@ -219,7 +217,7 @@ fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
     });
     function.check_range(range).map_err(Failure::Input)?;
     let small = arguments.common.small;
-    let count = arguments.count.unwrap_or(if small { SMALL } else { GENERATED });
+    let count = arguments.common.size(arguments.count, SMALL, GENERATED);
     let own = |count| data::generated(range, count, SEED);
     let column = data::load_or(&arguments.data, small.then_some(SMALL), count, own)?;
     column.check_within(range)?;
@@ -258,7 +256,6 @@ fn plan(arguments: &Arguments, task: &Task) -> Result<Plan, Failure> {
     plan(first).or_else(|why| plan(second).or_else(|_| plan(third)).map_err(|_| why))
 }
 
-/// Plans a polynomial.
 fn polynomial(arguments: &Arguments, task: &Task) -> Result<Plan, Failure> {
     let Task { column, function, range: range @ [lo, hi], .. } = task;
     let params = parameters(arguments, Preset::Functions, column.values.len())?;
@@ -276,7 +273,6 @@ fn polynomial(arguments: &Arguments, task: &Task) -> Result<Plan, Failure> {
     Ok(Plan { params, bound, level, means: Means::Polynomial(plan.into()) })
 }
 
-/// Plans a series of functional bootstrapping.
 fn series(arguments: &Arguments, task: &Task) -> Result<Plan, Failure> {
     let Task { column, function, range, .. } = task;
     if arguments.degree.is_some() || arguments.bridge != Way::Auto {
@@ -330,7 +326,6 @@ fn table(arguments: &Arguments, task: &Task) -> Result<Plan, Failure> {
     Ok(Plan { params, means, bound, level })
 }
 
-/// The protocol: client, server, client.
 fn compute(
     arguments: &Arguments,
     task: &Task,

@@ -27,14 +27,11 @@ use common::stats;
 use rand::RngExt;
 use server::{Centre, Layout, Server};
 
-/// Number of points with `--small`.
 const SMALL: usize = 32;
 
-/// Number of generated points.
 const COUNT: usize = 256;
 const DIMENSION: usize = 16;
 
-/// The largest number of clusters.
 const MOST_CLUSTERS: usize = 16;
 
 /// The declared bound on the magnitude of a coordinate of a point, which scaling ensures.
@@ -99,7 +96,6 @@ struct Arguments {
     out: Option<PathBuf>,
 }
 
-/// The points and their properties.
 struct Task {
     source: String,
     /// Centred at 0, with coordinates up to 1.
@@ -129,7 +125,7 @@ fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
         && (arguments.dimension.is_some() || arguments.count.is_some() || small);
     let mut rng = random::seeded(arguments.seed);
     let (source, mut points, classes) = if generated {
-        let count = arguments.count.unwrap_or(if small { SMALL } else { COUNT });
+        let count = arguments.common.size(arguments.count, SMALL, COUNT);
         let dimension = arguments.dimension.unwrap_or(DIMENSION);
         let point = |_| (0..dimension).map(|_| rng.random_range(-1.0..=1.0)).collect();
         let points: Vec<Point> = (0..count).map(point).collect();
@@ -137,8 +133,8 @@ fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
     } else {
         read(arguments)?
     };
-    let clusters = arguments.clusters.unwrap_or(if small { 2 } else { 3 });
-    let iterations = arguments.iterations.unwrap_or(if small { 1 } else { 3 });
+    let clusters = arguments.common.size(arguments.clusters, 2, 3);
+    let iterations = arguments.common.size(arguments.iterations, 1, 3);
     if !(2..=MOST_CLUSTERS).contains(&clusters) || points.len() < clusters || iterations == 0 {
         return Err(Failure::input(format!(
             "{source}: {} points, --clusters {clusters}, --iterations {iterations}: need 2 to \
@@ -162,7 +158,6 @@ fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
 
 type Read = (String, Vec<Point>, Option<Vec<usize>>);
 
-/// The rows of a table.
 fn read(arguments: &Arguments) -> Result<Read, Failure> {
     let Table { source, names, mut rows } = load_table(arguments.csv.as_deref(), &[])?;
     rows.truncate(arguments.count.unwrap_or(usize::MAX).max(1));
@@ -179,7 +174,6 @@ fn read(arguments: &Arguments) -> Result<Read, Failure> {
     Ok((table.source, points, Some(classes)))
 }
 
-/// The protocol: client, server, client.
 fn compute(
     arguments: &Arguments,
     params: Params,
@@ -250,7 +244,7 @@ fn compute(
     // `sizes` are those of the last assignment, `reach` is the declared bound on the differences of
     // distances, inertias are in the units of the data. `class_accuracy` counts the points that are
     // right under the best naming of clusters; it and `adjusted_rand` are encrypted, then in the
-    // clear. `lookups_per_point` are those that name the nearest centre (`lwe::Evaluator::arg_min`).
+    // clear. `lookups_per_point` are those that name the nearest centre (`arg_min`).
     Ok(session
         .outcome("kmeans", points.len(), session.engine(), &errors, right)
         .with("clusters", clusters)

@@ -68,7 +68,6 @@ impl Layout {
         self.block * self.blocks
     }
 
-    /// The coordinates of each ciphertext.
     fn parts(&self) -> impl Iterator<Item = std::ops::Range<usize>> + '_ {
         let ends = |first: usize| first..(first + self.blocks).min(self.dimension);
         (0..self.dimension).step_by(self.blocks).map(ends)
@@ -94,7 +93,6 @@ impl Layout {
         self.spread(&all)
     }
 
-    /// A centre from its slots.
     pub fn centre(&self, slots: &[Vec<f64>]) -> Point {
         let of = |(k, coordinates): (usize, std::ops::Range<usize>)| {
             let part = &slots[k];
@@ -114,7 +112,6 @@ impl Layout {
             .rotate((1..self.clusters).map(|j| j as i64), level)
     }
 
-    /// The level of centres.
     pub fn centre_level(&self) -> usize {
         self.level - 2
     }
@@ -129,7 +126,6 @@ pub struct Server<'a> {
     pub largest: f64,
 }
 
-/// A centre, part by part.
 pub type Centre = Vec<Ciphertext>;
 
 impl Server<'_> {

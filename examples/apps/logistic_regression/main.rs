@@ -209,12 +209,28 @@ struct Outcome {
     /// Row numbers, in the order in which they were tested.
     rows: Vec<usize>,
     labels: Vec<bool>,
+    encrypted: Scored,
+    clear: Scored,
+}
+
+/// Scores and probabilities of the rows, and the AUC of each fold.
+#[derive(Default)]
+struct Scored {
     scores: Vec<f64>,
-    scores_clear: Vec<f64>,
     probabilities: Vec<f64>,
-    probabilities_clear: Vec<f64>,
     auc: Vec<f64>,
-    auc_clear: Vec<f64>,
+}
+
+impl Scored {
+    fn add(&mut self, scores: &[f64], probabilities: &[f64], labels: &[bool]) {
+        self.scores.extend(scores);
+        self.probabilities.extend(probabilities);
+        self.auc.push(area_under_curve(scores, labels));
+    }
+
+    fn mean_auc(&self) -> f64 {
+        self.auc.iter().sum::<f64>() / self.auc.len() as f64
+    }
 }
 
 /// The protocol: client, server, client, once a fold.
@@ -268,39 +284,35 @@ fn compute(arguments: &Arguments, preset: Preset, data: &Data) -> Result<Facts, 
             session.serve(PREDICTION, |server| predictions(&fit, server, &model, &queries))?;
 
         // The client, and the same procedure in the clear.
-        let mut scores = session.read(&scores, declared_scores)?;
-        let mut probabilities = session.read(&probabilities, declared_probabilities)?;
-        scores.truncate(test.len());
-        probabilities.truncate(test.len());
+        let scores = session.read(&scores, declared_scores)?;
+        let probabilities = session.read(&probabilities, declared_probabilities)?;
+        let (scores, probabilities) = (&scores[..test.len()], &probabilities[..test.len()]);
         let weights = fit.train_clear(&rows, &labels)?;
+        let labels: Vec<bool> = test.iter().map(|&row| data.labels[row]).collect();
         let score = |row: &Vec<f64>| {
             weights[0] + row.iter().zip(&weights[1..]).map(|(x, w)| x * w).sum::<f64>()
         };
         let clear: Vec<f64> = test_rows.iter().map(score).collect();
-        let labels: Vec<bool> = test.iter().map(|&row| data.labels[row]).collect();
-        outcome.auc.push(area_under_curve(&scores, &labels));
-        outcome.auc_clear.push(area_under_curve(&clear, &labels));
-        outcome.probabilities_clear.extend(clear.iter().map(|&s| fit.sigmoid().eval(s)));
+        let probabilities_clear: Vec<f64> = clear.iter().map(|&s| fit.sigmoid().eval(s)).collect();
+        outcome.encrypted.add(scores, probabilities, &labels);
+        outcome.clear.add(&clear, &probabilities_clear, &labels);
         outcome.rows.extend(test);
         outcome.labels.extend(labels);
-        outcome.scores.extend(scores);
-        outcome.scores_clear.extend(clear);
-        outcome.probabilities.extend(probabilities);
     }
 
-    let errors = Errors::between(&outcome.probabilities_clear, &outcome.probabilities);
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let Outcome { rows, labels, encrypted, clear } = &outcome;
+    let errors = Errors::between(&clear.probabilities, &encrypted.probabilities);
     let lattice = session.params.ckks().lattice();
     if let Some(path) = &arguments.out {
         write(path, &outcome)?;
     }
     let train_s = session.stages.seconds(&[TRAINING]);
     Ok(session
-        .report(outcome.rows.len(), "ckks", &errors)
-        .with("accuracy", accuracy(&outcome.scores, &outcome.labels))
-        .with("accuracy_clear", accuracy(&outcome.scores_clear, &outcome.labels))
-        .with("auc", mean(&outcome.auc))
-        .with("auc_clear", mean(&outcome.auc_clear))
+        .report(rows.len(), "ckks", &errors)
+        .with("accuracy", accuracy(&encrypted.scores, labels))
+        .with("accuracy_clear", accuracy(&clear.scores, labels))
+        .with("auc", encrypted.mean_auc())
+        .with("auc_clear", clear.mean_auc())
         .with("s_per_iteration", train_s / (folds * iterations) as f64)
         .with("train_s", train_s / folds as f64)
         .with("rows", data.labels.len())
@@ -333,6 +345,7 @@ fn write(path: &std::path::Path, outcome: &Outcome) -> Result<(), Failure> {
     order.sort_by_key(|&i| outcome.rows[i]);
     let sorted = |values: &[f64]| order.iter().map(|&i| values[i]).collect::<Vec<_>>();
     let labels: Vec<f64> = order.iter().map(|&i| f64::from(u8::from(outcome.labels[i]))).collect();
-    let (expected, got) = (sorted(&outcome.probabilities_clear), sorted(&outcome.probabilities));
+    let [expected, got] =
+        [&outcome.clear, &outcome.encrypted].map(|scored| sorted(&scored.probabilities));
     output::write_out(Some(path), &labels, &expected, &got)
 }

@@ -20,14 +20,12 @@ use common::prelude::*;
 use common::stats::equal;
 use digits::{CLASSES, Image, PIXELS};
 
-/// The seed of the images, and of the network before training.
 const SEED: u64 = 64;
 
 const TRAINED_ON: usize = 6000;
 const EPOCHS: usize = 20;
 const HIDDEN: usize = 32;
 
-/// The default number of images.
 const IMAGES: usize = 16;
 const SMALL: usize = 2;
 
@@ -65,7 +63,7 @@ struct Arguments {
 fn main() -> ExitCode {
     program::report(Defaults::of(&WITH_LOOKUPS), |arguments: &Arguments, console| {
         output::check_out(arguments.out.as_deref(), None)?;
-        let count = arguments.count.unwrap_or(if arguments.common.small { SMALL } else { IMAGES });
+        let count = arguments.common.size(arguments.count, SMALL, IMAGES);
         let params = session::params(&arguments.common)?;
         let most = (params.slots() / PIXELS).min(256);
         if !count.is_power_of_two() || count > most {
@@ -107,7 +105,6 @@ impl Layer {
     }
 }
 
-/// The protocol: client, server, client.
 fn compute(
     arguments: &Arguments,
     params: Params,

@@ -5,10 +5,8 @@ use rand_chacha::ChaCha20Rng;
 use super::digits::{CLASSES, Image, PIXELS};
 use common::network::{Linear, Network};
 
-/// Step size.
 const RATE: f64 = 0.05;
 
-/// Trains by gradient descent on the cross entropy.
 pub fn train(images: &[Image], hidden: usize, epochs: usize, rng: &mut ChaCha20Rng) -> Network {
     let mut network = Network::random(&[PIXELS, hidden, CLASSES], rng);
     let rates = vec![RATE; epochs];

@@ -19,7 +19,6 @@ use common::prelude::*;
 use rand::RngExt;
 use task::{Part, RANGE, Task};
 
-/// The values of `--preset`: the sets with bootstrapping.
 const PRESETS: [&str; 2] = ["bootstrapping", "bootstrapping-dense"];
 
 /// `log2` of the difference, relative to the range, that the comparator distinguishes, and the
@@ -118,7 +117,7 @@ impl Findings {
     ) -> Result<(ClientKey, Evaluator), Failure> {
         let spec = preset.spec()?;
         let bootstrap = spec.bootstrap.clone().map(|full| BootstrapSpec { slots, ..full });
-        let stages = &mut self.stages;
+        let stages = &self.stages;
         let params = stages.run("parameters", || Params::new(ParamsSpec { bootstrap, ..spec }))?;
         let level = params.levels();
         let keys = |needs: Needs, task: &Task| needs.keys(&task.keys(level));

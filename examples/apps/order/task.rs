@@ -60,7 +60,6 @@ impl Task {
         Self { part, values, count }
     }
 
-    /// The name among the stages.
     pub fn name(self) -> &'static str {
         match self.part {
             Part::Sort => "sort",
@@ -70,7 +69,6 @@ impl Task {
         }
     }
 
-    /// The declaration of the result.
     pub fn declaration(self) -> Declaration {
         let n = self.values as f64;
         Declaration::from(if self.part == Part::Histogram { -n..=2.0 * n } else { PUBLISHED })
@@ -90,7 +88,6 @@ impl Task {
         task.keys(level)
     }
 
-    /// The code of the server.
     pub fn evaluate(
         self,
         comparator: &Comparator,

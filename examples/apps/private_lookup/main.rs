@@ -17,10 +17,8 @@ use common::lookup::{DECRYPTION, ENCRYPTION, EVALUATION, PLAIN, Parties};
 use common::prelude::*;
 use rand::RngExt;
 
-/// The seed of generated tables and points.
 const SEED: u64 = 2025;
 
-/// The largest domain, in bits.
 const MOST_BITS: u32 = 24;
 
 const PRESETS: [&str; 3] = ["lookup", "lookup-paper", "lookup-flooding"];
@@ -29,7 +27,6 @@ const PRESETS: [&str; 3] = ["lookup", "lookup-paper", "lookup-flooding"];
 /// set that has room for it.
 const LOG2_DISTANCE: f64 = -40.0;
 
-/// The factors of the terms of a sum, in turn.
 const ALPHAS: [u64; 2] = [3, 2];
 
 /// Looks up encrypted points in a table of the server
@@ -103,7 +100,6 @@ fn main() -> ExitCode {
     program::report(Defaults::of(&PRESETS), run)
 }
 
-/// The parameter set of a name.
 fn params(name: &str) -> Result<Params, Failure> {
     let spec = match name {
         "lookup-paper" => ParamsSpec::paper(PLAIN),
@@ -115,13 +111,9 @@ fn params(name: &str) -> Result<Params, Failure> {
 
 /// The table of one variable and the points of its domain.
 fn table(arguments: &Arguments, variable: u64) -> Result<Vec<u64>, Failure> {
-    let bits = match (arguments.domain_bits, arguments.common.small) {
-        (Some(bits), _) => Some(bits),
-        (None, _) if arguments.table.is_some() => None,
-        (None, small) => Some(if small { 12 } else { 14 }),
-    };
+    let bits = arguments.domain_bits;
     let Some(path) = &arguments.table else {
-        let size = 1 << bits.unwrap_or(MOST_BITS);
+        let size = 1 << arguments.common.size(bits, 12, 14);
         let mut rng = random::seeded(SEED + variable);
         let value = |x: u64| match arguments.kind {
             Kind::Random => rng.random_range(0..PLAIN),
@@ -160,12 +152,12 @@ fn table(arguments: &Arguments, variable: u64) -> Result<Vec<u64>, Failure> {
 }
 
 fn run(arguments: &Arguments, console: &Console) -> Result<Facts, Failure> {
-    let Common { small, preset, .. } = &arguments.common;
+    let (common, preset) = (&arguments.common, &arguments.common.preset);
     let variables = usize::from(arguments.variables);
     let tables = (0..arguments.variables.into()).map(|v| table(arguments, v));
     let tables: Vec<Vec<u64>> = tables.collect::<Result<_, _>>()?;
     let domains: Vec<usize> = tables.iter().map(Vec::len).collect();
-    let count = arguments.points.unwrap_or(if *small { 256 } else { 2048 });
+    let count = common.size(arguments.points, 256, 2048);
     let params = params(preset)?;
     let form = match arguments.form {
         Some(Shown::Paper) => QueryLayout::Paper,
@@ -186,7 +178,7 @@ fn run(arguments: &Arguments, console: &Console) -> Result<Facts, Failure> {
         Some(masks) => masks == SentMasks::Sent,
         None => form == QueryLayout::Paper,
     };
-    let mut clock = Stages::default();
+    let clock = Stages::default();
     let mut rng = random::fresh()?;
     let mut draw = random::seeded(SEED ^ 0xff);
     let points: Vec<Vec<usize>> = (0..count)
@@ -197,7 +189,7 @@ fn run(arguments: &Arguments, console: &Console) -> Result<Facts, Failure> {
         _ => ALPHAS.into_iter().zip(&tables).map(|(a, table)| (a, &table[..])).collect(),
     };
 
-    let mut parties = Parties::open(&params, &mut clock, &mut rng)?;
+    let mut parties = Parties::open(&params, &clock, &mut rng)?;
     if sent {
         parties.client = parties.client.sending_masks();
     }

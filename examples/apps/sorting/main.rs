@@ -43,7 +43,6 @@ fn main() -> ExitCode {
     program::report(Defaults::of(&WITH_VALUES), run)
 }
 
-/// The protocol: client, server, client.
 fn run(arguments: &Arguments, console: &Console) -> Result<Facts, Failure> {
     let Arguments { common, tables, numbers, descending } = arguments;
     // Step 1: keys and encryption.

@@ -89,7 +89,6 @@ impl Columns {
         Ok(Self { source, names, rows, origin, ranges, scaled })
     }
 
-    /// The unit of a column.
     pub fn unit(&self, column: usize) -> Unit {
         Unit::of(self.ranges[column])
     }

@@ -47,7 +47,6 @@ impl Entries {
         Ok(Self { name, values, modulus })
     }
 
-    /// Reads a table, one entry per line.
     pub fn read(path: &Path, modulus: Option<usize>) -> Result<Self, Failure> {
         Self::parse(path.display().to_string(), &text::read(path)?, modulus)
     }
@@ -90,7 +89,6 @@ impl Sbox {
     pub const SIMPLIFIED: Self =
         Self { bits: 4, polynomial: 0b10011, rotations: &[0, 2, 3], constant: 0b1001 };
 
-    /// All its entries.
     pub fn entries(&self) -> Vec<usize> {
         (0..1 << self.bits).map(|x| self.substitute(x)).collect()
     }
@@ -107,7 +105,6 @@ impl Sbox {
         (0..(1 << self.bits) - 2).fold(1, |power, _| self.product(power, x))
     }
 
-    /// The product in the field.
     fn product(&self, x: usize, y: usize) -> usize {
         let (mut x, mut sum) = (x, 0);
         for bit in 0..self.bits {

@@ -24,7 +24,6 @@ use rand::RngExt;
 const GENERATED: usize = 1 << 16;
 const SMALL: usize = 1024;
 
-/// The seed of the generated values.
 const SEED: u64 = 256;
 
 const TABLE: &str = "table";
@@ -70,7 +69,6 @@ fn main() -> ExitCode {
     program::report(Defaults::of(&names), run)
 }
 
-/// The computation.
 struct Task {
     column: Column,
     entries: Entries,
@@ -99,7 +97,7 @@ fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
         }
     };
     let p = entries.values.len();
-    let count = arguments.count.unwrap_or(if small { SMALL } else { GENERATED });
+    let count = arguments.common.size(arguments.count, SMALL, GENERATED);
     let column = data::load_or(&arguments.data, small.then_some(SMALL), count, |count| {
         let mut rng = random::seeded(SEED);
         let values = (0..count).map(|_| rng.random_range(0..p) as f64).collect();
@@ -140,7 +138,6 @@ fn simulate(params: &Params, table: &IntTable, values: &[usize]) -> bellerophon:
     Ok(())
 }
 
-/// The protocol: client, server, client.
 fn run(arguments: &Arguments, console: &Console) -> Result<Facts, Failure> {
     let out = arguments.data.out.as_deref();
     output::check_out(out, arguments.data.csv.as_deref())?;
