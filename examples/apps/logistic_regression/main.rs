@@ -17,13 +17,16 @@ use std::process::ExitCode;
 
 use bellerophon::{
     circuits::learning::{LogisticRegression, LogisticSpec, accuracy, area_under_curve},
-    ckks::{self, Interval, LevelGroup, ModulusChain, ParamsSpec, Security, simulator::Simulator},
-    prelude::*,
+    ckks::{
+        self, Ciphertext, CkksOps, Declaration, Encoder, EvaluationKeys, Evaluator, Interval,
+        KeyLevels, LevelGroup, ModulusChain, ParamsSpec, SecretKey, Security, simulator::Simulator,
+    },
 };
 use common::data::{self, Table};
 use common::prelude::*;
 use common::unit::Unit;
 use rand::RngExt;
+use rand_chacha::ChaCha20Rng;
 
 const FOLDS: usize = 5;
 const TRAINING: &str = "training";
@@ -84,7 +87,7 @@ const HEADROOM: u32 = 6;
 
 impl Preset {
     /// A chain with this many levels, at the largest scale that security allows.
-    fn params(self, levels: usize) -> Result<Params, Failure> {
+    fn params(self, levels: usize) -> Result<ckks::Params, Failure> {
         let special = self.special.0 * self.special.1 as u32;
         let log_scale = (self.budget - special - HEADROOM) / (levels as u32 + 1);
         if log_scale < *LOG_SCALES.start() {
@@ -101,8 +104,7 @@ impl Preset {
             levels: vec![LevelGroup::single(log_scale, levels)],
             special: self.special,
         };
-        let slots = ParamsSpec::from_chain(&chain, log_scale, Security::Bits128)?;
-        Ok(Params::new(bellerophon::ParamsSpec::arithmetic(self.name, slots))?)
+        Ok(ckks::Params::new(ParamsSpec::from_chain(&chain, log_scale, Security::Bits128)?)?)
     }
 }
 
@@ -243,25 +245,26 @@ fn compute(arguments: &Arguments, preset: Preset, data: &Data) -> Result<Facts, 
     let fit = LogisticRegression::new(spec).map_err(Failure::input)?;
     let after = LogisticRegression::SCORE_LEVELS + fit.probability_levels();
     let params = preset.params(fit.levels() + after)?;
-    if fit.slots() > params.slots() {
+    if fit.slots() > params.max_slots() {
         return Err(Failure::input(format!(
             "{}: {most} rows of {features} features take {} slots, but one ciphertext of the \
              preset {} holds {}",
             data.table.source,
             fit.slots(),
             preset.name,
-            params.slots()
+            params.max_slots()
         )));
     }
 
     // The client.
-    let level = params.levels();
-    let needs = Needs::new().keys(&fit.training_keys(level)).keys(&fit.inference_keys(after));
-    let mut session = Session::open(params, &needs)?;
+    let stages = Stages::default();
+    let level = params.max_level();
+    let needs = fit.training_keys(level).and(&fit.inference_keys(after));
+    let mut parties = stages.run(KEY_GENERATION, || Parties::open(&params, &needs))?;
 
     // The declarations of scores and probabilities, for any table and rows of the shape and the
     // range.
-    let simulator = Simulator::new(session.params.ckks());
+    let simulator = Simulator::new(&params);
     let unit = Interval::real(*UNIT.start(), *UNIT.end())?;
     let any = |level| simulator.encrypt(&vec![0.0; fit.slots()], unit, level);
     let model = fit.train(&simulator, &any(level)?, |_| {})?;
@@ -270,22 +273,25 @@ fn compute(arguments: &Arguments, preset: Preset, data: &Data) -> Result<Facts, 
 
     let folds = if arguments.common.small { 1 } else { FOLDS };
     let mut outcome = Outcome::default();
+    let mut ciphertext_bytes = 0;
     for fold in 0..folds {
         let (rows, labels, test) = data.fold(fold);
         let test_rows: Vec<Vec<f64>> = test.iter().map(|&row| data.rows[row].clone()).collect();
 
         // The client.
-        let table = session.encrypt(&fit.pack_training(&rows, &labels)?, UNIT, level)?;
-        let queries = session.encrypt(&fit.pack(&test_rows)?, UNIT, after)?;
+        let table = parties.encrypt(&fit.pack_training(&rows, &labels)?, level)?;
+        ciphertext_bytes = table.lattice().byte_len(params.lattice()) as u64;
+        let queries = parties.encrypt(&fit.pack(&test_rows)?, after)?;
 
         // The server.
-        let model = session.serve(TRAINING, |server| fit.train(server, &table, |_| {}))?;
+        let server = &parties.server;
+        let model = stages.run(TRAINING, || fit.train(server, &table, |_| {}))?;
         let [scores, probabilities] =
-            session.serve(PREDICTION, |server| predictions(&fit, server, &model, &queries))?;
+            stages.run(PREDICTION, || predictions(&fit, server, &model, &queries))?;
 
         // The client, and the same procedure in the clear.
-        let scores = session.read(&scores, declared_scores)?;
-        let probabilities = session.read(&probabilities, declared_probabilities)?;
+        let scores = parties.read(&scores, declared_scores)?;
+        let probabilities = parties.read(&probabilities, declared_probabilities)?;
         let (scores, probabilities) = (&scores[..test.len()], &probabilities[..test.len()]);
         let weights = fit.train_clear(&rows, &labels)?;
         let labels: Vec<bool> = test.iter().map(|&row| data.labels[row]).collect();
@@ -302,13 +308,20 @@ fn compute(arguments: &Arguments, preset: Preset, data: &Data) -> Result<Facts, 
 
     let Outcome { rows, labels, encrypted, clear } = &outcome;
     let errors = Errors::between(&clear.probabilities, &encrypted.probabilities);
-    let lattice = session.params.ckks().lattice();
+    let lattice = params.lattice();
     if let Some(path) = &arguments.out {
         write(path, &outcome)?;
     }
-    let train_s = session.stages.seconds(&[TRAINING]);
-    Ok(session
-        .report(rows.len(), "ckks", &errors)
+    let train_s = stages.seconds(&[TRAINING]);
+    let report = Report {
+        security_bits: params.security_bits(),
+        engine: "ckks".to_string(),
+        eval_s: stages.seconds(&[TRAINING, PREDICTION]),
+        eval_key_bytes: parties.server.keys().byte_len() as u64,
+        ciphertext_bytes,
+        ..Report::of(rows.len(), preset.name, &stages, &errors)
+    };
+    Ok(Facts::of(report)
         .with("accuracy", accuracy(&encrypted.scores, labels))
         .with("accuracy_clear", accuracy(&clear.scores, labels))
         .with("auc", encrypted.mean_auc())
@@ -324,7 +337,39 @@ fn compute(arguments: &Arguments, preset: Preset, data: &Data) -> Result<Facts, 
         .with("log2_qp", lattice.q().log2_modulus() + lattice.p().log2_modulus())
         .with("source", &data.table.source)
         .with("label", &data.label)
-        .seconds("stages", &session.stages))
+        .seconds("stages", &stages))
+}
+
+/// The client and its server on the CKKS scheme alone: a [`Session`] takes parameters that promise
+/// correct bits for any program, and these are made for one.
+struct Parties {
+    secret: SecretKey,
+    server: Evaluator,
+    rng: ChaCha20Rng,
+}
+
+impl Parties {
+    fn open(params: &ckks::Params, needs: &KeyLevels) -> Result<Self, Failure> {
+        let mut rng = random::fresh()?;
+        let secret = SecretKey::generate(params.lattice(), &mut rng)?;
+        let keys = EvaluationKeys::generate(params, &secret, needs, &mut rng)?;
+        Ok(Self { secret, server: Evaluator::new(params, &keys)?, rng })
+    }
+
+    /// The client encrypts values of [`UNIT`] at a level.
+    fn encrypt(&mut self, values: &[f64], level: usize) -> ckks::Result<Ciphertext> {
+        let params = self.server.params();
+        let range = Interval::real(*UNIT.start(), *UNIT.end())?;
+        let limbs = params.limbs_at(level);
+        let plain = Encoder::new(params).encode(values, range, params.scale(), limbs)?;
+        ckks::encrypt(params, &plain, &self.secret, &mut self.rng)
+    }
+
+    /// The server publishes a result as the program declares it, and the client decrypts it.
+    fn read(&self, result: &Ciphertext, declared: Declaration) -> ckks::Result<Vec<f64>> {
+        let published = self.server.publish(result, declared)?;
+        ckks::decrypt_values(self.server.params(), published.as_ref(), &self.secret)
+    }
 }
 
 /// Scores and probabilities of rows under a model.
