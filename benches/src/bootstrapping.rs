@@ -68,7 +68,7 @@ pub const DEFAULTS: Defaults<'_> = Defaults { presets: &PRESETS, threads: Some(1
 
 pub fn run(arguments: &Arguments, _: &Console) -> Result<Facts, Failure> {
     let Arguments { common, real, rounds } = arguments;
-    let mut stages = Stages::default();
+    let stages = Stages::default();
     let mut rng = random::fresh()?;
     // Step 1: parameters and keys; fewer slots with `--small`.
     let preset = common.preset()?;

@@ -272,7 +272,7 @@ fn measure(
     small: bool,
     rng: &mut ChaCha20Rng,
 ) -> ckks::Result<(Facts, Errors)> {
-    let mut clock = Stages::default();
+    let clock = Stages::default();
     let steps = schedule(set, reduce, small)?;
     let stages = clock.run(KEY_GENERATION, || stages(set, &steps, strategy, rng))?;
     let first = &stages[0];

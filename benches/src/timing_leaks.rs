@@ -75,7 +75,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Err(Failure::input(format!("--count {count}: need at least 100 pairs")));
     }
     let params = Params::preset(arguments.common.preset()?)?;
-    let mut clock = Stages::default();
+    let clock = Stages::default();
     let rng = &mut random::seeded(SEED);
     let keys = clock.run(KEY_GENERATION, || Keys::generate(params.ckks(), rng))?;
     let operands = Operands::new(&keys, rng)?;

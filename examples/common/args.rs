@@ -11,7 +11,6 @@ use bellerophon::Engine;
 
 use super::program::Failure;
 
-/// Flags of every program.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Common {
     /// Print exactly one JSON object on standard output, everything else on standard error
@@ -55,6 +54,11 @@ pub const WITH_VALUES: [&str; 6] = [
 ];
 
 impl Common {
+    /// The requested size, or else that of the program with `--small` or without.
+    pub fn size<T>(&self, asked: Option<T>, small: T, usual: T) -> T {
+        asked.unwrap_or(if self.small { small } else { usual })
+    }
+
     /// The requested preset of the library.
     pub fn preset(&self) -> Result<Preset, Failure> {
         self.preset.parse().map_err(Failure::input)

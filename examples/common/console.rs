@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::io::Write;
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bellerophon::Progress;
@@ -59,10 +59,13 @@ impl Console {
 pub type Callback = Box<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>;
 
 /// Seconds of each stage of a program, in order, and the size of its output. A repeated stage adds
-/// to its first row.
+/// to its first row. Clones record the same program.
+#[derive(Debug, Clone, Default)]
+pub struct Stages(Arc<Mutex<Rows>>);
+
 #[derive(Debug, Default)]
-pub struct Stages {
-    rows: Vec<Stage>,
+struct Rows {
+    stages: Vec<Stage>,
     /// The index of the stage that ended last.
     latest: usize,
 }
@@ -78,105 +81,74 @@ pub struct Stage {
     pub bytes: Option<u64>,
 }
 
+/// The time between two lines about a stage.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 impl Stages {
-    /// Runs `work` as a stage: records its time, and shows progress on standard error.
-    pub fn run<T>(&mut self, name: &'static str, work: impl FnOnce() -> T) -> T {
+    /// Runs `work` as a stage: records its time, and shows its begin and its end on standard error.
+    pub fn run<T>(&self, name: &'static str, work: impl FnOnce() -> T) -> T {
+        progress(format_args!("{name} ..."));
         let begin = Instant::now();
-        let clock = Clock::start(name);
         let result = work();
-        let seconds = begin.elapsed().as_secs_f64();
-        clock.finish(seconds);
-        self.add(name, seconds);
+        self.end(name, begin);
         result
     }
 
     /// Runs an operation that reports stages of its own to the given callback: records their times,
     /// and shows progress on standard error.
-    pub fn follow<T>(&mut self, work: impl FnOnce(Callback) -> T) -> T {
-        let ended: Arc<Mutex<Vec<(&'static str, f64)>>> = Arc::default();
-        let to = ended.clone();
+    pub fn follow<T>(&self, work: impl FnOnce(Callback) -> T) -> T {
+        let stages = self.clone();
         // The time between two stages counts for the second, so that no time is lost.
-        let running: Mutex<(Option<Clock>, Instant)> = Mutex::new((None, Instant::now()));
-        let result = work(Box::new(move |Progress { stage, done, total }| {
-            let mut running = running.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut clock = running.0.take().unwrap_or_else(|| Clock::start(stage.name()));
-            if done < total {
-                clock.reach(done, total);
-                running.0 = Some(clock);
-            } else {
-                let seconds = running.1.elapsed().as_secs_f64();
-                to.lock().unwrap_or_else(PoisonError::into_inner).push((stage.name(), seconds));
-                clock.finish(seconds);
-                running.1 = Instant::now();
+        let times = Mutex::new([Instant::now(); 2]);
+        work(Box::new(move |Progress { stage, done, total }| {
+            let mut times = times.lock().unwrap_or_else(PoisonError::into_inner);
+            let [begin, told] = *times;
+            if done >= total {
+                stages.end(stage.name(), begin);
+                *times = [Instant::now(); 2];
+            } else if done > 0 && told.elapsed() >= PATIENCE {
+                progress(format_args!("{}: {done} of {total}", stage.name()));
+                times[1] = Instant::now();
             }
             ControlFlow::Continue(())
-        }));
-        for (name, seconds) in ended.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            self.add(name, seconds);
-        }
-        result
+        }))
     }
 
-    fn add(&mut self, name: &'static str, seconds: f64) {
-        self.latest = match self.rows.iter().position(|stage| stage.name == name) {
-            Some(place) => {
-                self.rows[place].seconds += seconds;
-                place
-            }
-            None => {
-                self.rows.push(Stage { name, seconds, bytes: None });
-                self.rows.len() - 1
-            }
-        };
+    fn locked(&self) -> MutexGuard<'_, Rows> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn end(&self, name: &'static str, begin: Instant) {
+        let seconds = begin.elapsed().as_secs_f64();
+        progress(format_args!("{name}: {seconds:.2} s"));
+        let Rows { stages, latest } = &mut *self.locked();
+        *latest = stages.iter().position(|stage| stage.name == name).unwrap_or(stages.len());
+        match stages.get_mut(*latest) {
+            Some(stage) => stage.seconds += seconds,
+            None => stages.push(Stage { name, seconds, bytes: None }),
+        }
     }
 
     /// Adds the size of the output of the latest stage.
-    pub fn made(&mut self, bytes: u64) {
-        if let Some(stage) = self.rows.get_mut(self.latest) {
+    pub fn made(&self, bytes: u64) {
+        let Rows { stages, latest } = &mut *self.locked();
+        if let Some(stage) = stages.get_mut(*latest) {
             stage.bytes = Some(stage.bytes.unwrap_or(0) + bytes);
         }
     }
 
-    /// The stages so far.
-    pub fn rows(&self) -> &[Stage] {
-        &self.rows
+    pub fn rows(&self) -> Vec<Stage> {
+        self.locked().stages.clone()
     }
 
     /// The total seconds of the stages called `names`.
     pub fn seconds(&self, names: &[&str]) -> f64 {
-        self.rows.iter().filter(|stage| names.contains(&stage.name)).map(|s| s.seconds).sum()
+        self.locked().stages.iter().filter(|s| names.contains(&s.name)).map(|s| s.seconds).sum()
     }
 
     /// The total seconds of all stages except those called `names`.
     pub fn seconds_except(&self, names: &[&str]) -> f64 {
-        self.rows.iter().filter(|stage| !names.contains(&stage.name)).map(|s| s.seconds).sum()
-    }
-}
-
-/// A stage that runs: a line at the start, at the end, and every few seconds in between.
-struct Clock {
-    name: &'static str,
-    told: Instant,
-}
-
-/// The time between two lines about a stage.
-const PATIENCE: Duration = Duration::from_secs(5);
-
-impl Clock {
-    fn start(name: &'static str) -> Self {
-        progress(format_args!("{name} ..."));
-        Self { name, told: Instant::now() }
-    }
-
-    fn reach(&mut self, done: usize, total: usize) {
-        if done > 0 && self.told.elapsed() >= PATIENCE {
-            self.told = Instant::now();
-            progress(format_args!("{}: {done} of {total}", self.name));
-        }
-    }
-
-    fn finish(self, seconds: f64) {
-        progress(format_args!("{}: {seconds:.2} s", self.name));
+        self.locked().stages.iter().filter(|s| !names.contains(&s.name)).map(|s| s.seconds).sum()
     }
 }
 

@@ -28,7 +28,6 @@ const IRIS_RANGES: [(&str, [f64; 2]); 5] = [
 pub struct Column {
     /// Where the table comes from.
     pub source: String,
-    /// The column's name.
     pub name: String,
     /// Its values, one per row, all finite; never empty.
     pub values: Vec<f64>,
@@ -64,26 +63,28 @@ impl Column {
     }
 
     /// Refuses values outside a range, without repeating them.
-    pub fn check_within(&self, range: [f64; 2]) -> Result<(), Failure> {
-        check_within(&self.source, &self.name, self.values.iter().copied(), range)
+    pub fn check_within(&self, [lo, hi]: [f64; 2]) -> Result<(), Failure> {
+        let Self { source, name, values, .. } = self;
+        let outside = values.iter().position(|v| !(lo..=hi).contains(v));
+        let Some(row) = outside.map(|row| row + 1) else { return Ok(()) };
+        Err(Failure::input(format!(
+            "{source}: row {row}, column '{name}': the value lies outside [{lo:?}, {hi:?}]; give \
+             another --range"
+        )))
     }
 
     /// The values as integers of `0 .. p`. Errors name the row of other values, without repeating
     /// them.
     pub fn integers_below(&self, p: usize) -> Result<Vec<usize>, Failure> {
-        let integer = |(row, &v): (usize, &f64)| {
-            let whole = v.fract() == 0.0 && v >= 0.0 && v < p as f64;
-            whole.then_some(v as usize).ok_or_else(|| {
-                Failure::input(format!(
-                    "{}: row {}, column '{}': need a whole number from 0 to {}",
-                    self.source,
-                    row + 1,
-                    self.name,
-                    p - 1
-                ))
-            })
-        };
-        self.values.iter().enumerate().map(integer).collect()
+        let (whole, Self { source, name, values, .. }) = (0.0..p as f64, self);
+        match values.iter().position(|v| v.fract() != 0.0 || !whole.contains(v)) {
+            None => Ok(values.iter().map(|&v| v as usize).collect()),
+            Some(row) => Err(Failure::input(format!(
+                "{source}: row {}, column '{name}': need a whole number from 0 to {}",
+                row + 1,
+                p - 1
+            ))),
+        }
     }
 
     /// Refuses more values than one ciphertext holds.
@@ -100,21 +101,6 @@ impl Column {
     }
 }
 
-/// Refuses values of a column outside a range, without repeating them.
-pub fn check_within(
-    source: &str,
-    name: &str,
-    mut values: impl Iterator<Item = f64>,
-    [lo, hi]: [f64; 2],
-) -> Result<(), Failure> {
-    let Some(row) = values.position(|v| !(lo..=hi).contains(&v)) else { return Ok(()) };
-    Err(Failure::input(format!(
-        "{source}: row {}, column '{name}': the value lies outside [{lo:?}, {hi:?}]; give another \
-         --range",
-        row + 1
-    )))
-}
-
 /// Values uniform in a range, which is also their documented range.
 pub fn generated([lo, hi]: [f64; 2], count: usize, seed: u64) -> Column {
     let mut rng = random::seeded(seed);
@@ -127,8 +113,7 @@ pub fn generated([lo, hi]: [f64; 2], count: usize, seed: u64) -> Column {
 pub fn load(flags: &Data, default_column: &str) -> Result<Column, Failure> {
     let name = flags.column.as_deref().unwrap_or(default_column).to_string();
     let table = load_table(flags.csv.as_deref(), std::slice::from_ref(&name))?;
-    let documented = documented(flags.csv.as_deref(), &name);
-    Ok(Column { source: table.source, name, values: table.rows.concat(), documented })
+    Ok(Column { documented: documented(flags.csv.as_deref(), &name), ..table.column(0) })
 }
 
 /// The largest number of generated values.
@@ -189,26 +174,46 @@ impl Table {
         })
     }
 
+    /// A column by its index.
+    pub fn column(&self, place: usize) -> Column {
+        let values = self.rows.iter().map(|row| row[place]).collect();
+        let (source, name) = (self.source.clone(), self.names[place].clone());
+        Column { source, name, values, documented: None }
+    }
+
+    /// The rows without a column, and the column.
+    pub fn split(&self, place: usize) -> (Vec<Vec<f64>>, Vec<f64>) {
+        let others = |row: &Vec<f64>| [&row[..place], &row[place + 1..]].concat();
+        (self.rows.iter().map(others).collect(), self.column(place).values)
+    }
+
     /// The labels in a column, 0 or 1, and both of them.
     pub fn labels(&self, place: usize) -> Result<Vec<bool>, Failure> {
-        let Self { source, names, rows } = self;
-        let name = &names[place];
-        let label = |(i, row): (usize, &Vec<f64>)| match row[place] {
-            label if label == 0.0 || label == 1.0 => Ok(label == 1.0),
-            _ => Err(Failure::input(format!(
+        let Column { source, name, values, .. } = self.column(place);
+        if let Some(row) = values.iter().position(|&label| label != 0.0 && label != 1.0) {
+            return Err(Failure::input(format!(
                 "{source}: row {}, column '{name}': the value is not a label: need 0 or 1 (--label \
                  NAME)",
-                i + 1
-            ))),
-        };
-        let labels = rows.iter().enumerate().map(label).collect::<Result<Vec<_>, _>>()?;
-        if labels.iter().all(|&label| label == labels[0]) {
+                row + 1
+            )));
+        }
+        if values.iter().all(|&label| label == values[0]) {
             return Err(Failure::input(format!(
                 "{source}: column '{name}' has only one label: need rows of both, 0 and 1"
             )));
         }
-        Ok(labels)
+        Ok(values.iter().map(|&label| label == 1.0).collect())
     }
+}
+
+/// The distinct labels in ascending order, and the index of every row's label among them.
+pub fn classes(labels: &[f64]) -> (Vec<f64>, Vec<usize>) {
+    let mut known = labels.to_vec();
+    known.sort_by(f64::total_cmp);
+    known.dedup();
+    let class = |&label: &f64| known.partition_point(|&other| other < label);
+    let classes = labels.iter().map(class).collect();
+    (known, classes)
 }
 
 /// Reads columns of a file, or of the iris table; see [`read_table`].

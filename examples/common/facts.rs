@@ -68,7 +68,8 @@ impl Facts {
 
     /// Adds the seconds of the stages as `stages` and the bytes of their results as `stage_bytes`.
     pub fn stages(self, stages: &Stages) -> Self {
-        let sized = stages.rows().iter().filter_map(|stage| Some((stage.name, stage.bytes?)));
+        let rows = stages.rows();
+        let sized = rows.iter().filter_map(|stage| Some((stage.name, stage.bytes?)));
         let sizes = sized.fold(Self::default(), |facts, (name, bytes)| facts.with(name, bytes));
         self.seconds("stages", stages).add("stage_bytes", Fact::Group(sizes))
     }

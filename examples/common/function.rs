@@ -38,7 +38,6 @@ pub enum Function {
 }
 
 impl Function {
-    /// The exact value (to the precision of f64).
     pub fn value(self, v: f64) -> f64 {
         match self {
             Self::Sigmoid => 1.0 / (1.0 + (-v).exp()),

@@ -6,7 +6,6 @@ use rand_chacha::ChaCha20Rng;
 /// A point, or a centre of points.
 pub type Point = Vec<f64>;
 
-/// The squared Euclidean distance.
 pub fn distance(x: &[f64], y: &[f64]) -> f64 {
     x.iter().zip(y).map(|(x, y)| (x - y) * (x - y)).sum()
 }
@@ -18,7 +17,6 @@ pub fn nearest(point: &[f64], centres: &[Point]) -> usize {
     least.map_or(0, |(place, _)| place)
 }
 
-/// The nearest centre of every point.
 pub fn assign(points: &[Point], centres: &[Point]) -> Vec<usize> {
     points.iter().map(|point| nearest(point, centres)).collect()
 }

@@ -28,7 +28,7 @@ impl Parties {
     /// Makes the keys of the client.
     pub fn open<R: CryptoRng + ?Sized>(
         params: &Params,
-        clock: &mut Stages,
+        clock: &Stages,
         rng: &mut R,
     ) -> Result<Self, Failure> {
         let made = clock.run(KEY_GENERATION, || -> bellerophon::pir::Result<_> {

@@ -86,20 +86,12 @@ pub fn check_out(out: Option<&Path>, csv: Option<&Path>) -> Result<(), Failure> 
     {
         return Err(fail("this is the file to be read".to_string()));
     }
-    if out.is_dir() {
-        return Err(fail("this is a folder".to_string()));
-    }
     if out.exists() {
-        return std::fs::OpenOptions::new()
-            .write(true)
-            .open(out)
-            .map(|_| ())
-            .map_err(|e| fail(e.to_string()));
+        let opened = std::fs::OpenOptions::new().write(true).open(out);
+        return opened.map(|_| ()).map_err(|e| fail(e.to_string()));
     }
-    let folder = match out.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
+    let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
     match folder.metadata() {
         Ok(found) if !found.is_dir() => Err(fail(format!("{} is no folder", folder.display()))),
         Ok(found) if found.permissions().readonly() => {

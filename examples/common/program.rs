@@ -73,9 +73,10 @@ pub fn run<A: Parser + Sync>(
     defaults: Defaults<'_>,
     body: impl FnOnce(&A) -> Result<(), Failure> + Send,
 ) -> ExitCode {
-    let matches = defaults.command::<A>().try_get_matches();
-    let body = |_: &Common, arguments: &A| body(arguments);
-    matches.map_or_else(|error| misunderstood(&error), |m| run_parsed(defaults, &m, body))
+    match defaults.command::<A>().try_get_matches() {
+        Ok(matches) => run_parsed(defaults, &matches, |_, arguments: &A| body(arguments)),
+        Err(error) => misunderstood(&error),
+    }
 }
 
 /// As [`run`] for a program that ends with a report, which is printed for people and, with
@@ -84,9 +85,10 @@ pub fn report<A: Parser + Sync>(
     defaults: Defaults<'_>,
     body: impl FnOnce(&A, &Console) -> Result<Facts, Failure> + Send,
 ) -> ExitCode {
-    let matches = defaults.command::<A>().try_get_matches();
-    let body = |common: &Common, arguments: &A| reported(common, arguments, body);
-    matches.map_or_else(|error| misunderstood(&error), |m| run_parsed(defaults, &m, body))
+    match defaults.command::<A>().try_get_matches() {
+        Ok(matches) => run_parsed(defaults, &matches, |common, a: &A| reported(common, a, body)),
+        Err(error) => misunderstood(&error),
+    }
 }
 
 fn reported<A>(
@@ -113,11 +115,8 @@ impl Program {
         defaults: Defaults<'static>,
         body: fn(&A) -> Result<(), Failure>,
     ) -> Self {
-        let body = move |_: &Common, arguments: &A| body(arguments);
-        Self {
-            command: defaults.command::<A>().name(name),
-            run: Box::new(move |matches| run_parsed(defaults, matches, body)),
-        }
+        let run = move |m: &ArgMatches| run_parsed(defaults, m, |_, arguments| body(arguments));
+        Self { command: defaults.command::<A>().name(name), run: Box::new(run) }
     }
 
     /// A program of a name, which [`report`] would run alone.
@@ -126,11 +125,8 @@ impl Program {
         defaults: Defaults<'static>,
         body: fn(&A, &Console) -> Result<Facts, Failure>,
     ) -> Self {
-        let body = move |common: &Common, arguments: &A| reported(common, arguments, body);
-        Self {
-            command: defaults.command::<A>().name(name),
-            run: Box::new(move |matches| run_parsed(defaults, matches, body)),
-        }
+        let run = move |m: &ArgMatches| run_parsed(defaults, m, |c, a| reported(c, a, body));
+        Self { command: defaults.command::<A>().name(name), run: Box::new(run) }
     }
 }
 
@@ -166,7 +162,7 @@ fn run_parsed<A: FromArgMatches + Sync>(
         .build()
         .map_err(|e| Failure::input(format!("--threads {threads}: {e}")))
         .and_then(|pool| pool.install(|| body(&common, &arguments)));
-    status(outcome)
+    outcome.map_or_else(|failure| fail(&failure), |()| ExitCode::SUCCESS)
 }
 
 /// Handles arguments that do not parse, or ask for help.
@@ -176,13 +172,6 @@ fn misunderstood(error: &clap::Error) -> ExitCode {
     }
     // --help and --version: the text goes to standard output, in clap's layout.
     if error.print().is_ok() { ExitCode::SUCCESS } else { ExitCode::from(1) }
-}
-
-fn status(outcome: Result<(), Failure>) -> ExitCode {
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => fail(&failure),
-    }
 }
 
 fn fail(failure: &Failure) -> ExitCode {

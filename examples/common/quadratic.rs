@@ -6,14 +6,12 @@ use super::function::Function;
 use super::prelude::*;
 use super::stats::{self, Standardised};
 
-/// Number of values with `--small`.
 const SMALL: usize = 16;
 
 /// What the second round of `--preset full` leaves free at both ends of the domain for the error of
 /// the first, as a part of its width.
 const MARGIN: f64 = 1.0 / 128.0;
 
-/// The largest `--deviations`.
 const MOST_DEVIATIONS: f64 = 256.0;
 
 /// Encrypts a column, computes 1 - f(a x^2 + b x + c) without decrypting, compares with exact

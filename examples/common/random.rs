@@ -5,7 +5,6 @@ use rand_chacha::ChaCha20Rng;
 
 use super::program::Failure;
 
-/// The generator of a seed.
 pub fn seeded(seed: u64) -> ChaCha20Rng {
     ChaCha20Rng::seed_from_u64(seed)
 }

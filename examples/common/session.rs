@@ -68,14 +68,9 @@ impl Session {
 
     /// Generates the keys of the client for the needs of the server.
     pub fn open(params: Params, needs: &Needs) -> Result<Self, Failure> {
-        let mut stages = Stages::default();
-        let (client, keys) = stages.run(KEY_GENERATION, || -> bellerophon::Result<_> {
-            let client = ClientKey::generate(&params)?;
-            let keys = client.evaluation_keys(needs)?;
-            Ok((client, keys))
-        })?;
+        let stages = Stages::default();
+        let (client, keys) = keys(&params, needs, &stages)?;
         let key_bytes = keys.byte_len() as u64;
-        stages.made(key_bytes);
         let server = stages.run(SET_UP, || Evaluator::new(keys))?;
         Ok(Self { params, client, server, stages, key_bytes, sent_bytes: 0 })
     }
@@ -207,6 +202,21 @@ impl Session {
     }
 }
 
+/// Generates the secrets of a client and the public keys for the needs of a server.
+pub fn keys(
+    params: &Params,
+    needs: &Needs,
+    stages: &Stages,
+) -> Result<(ClientKey, EvaluationKeys), Failure> {
+    let made = stages.run(KEY_GENERATION, || -> bellerophon::Result<_> {
+        let client = ClientKey::generate(params)?;
+        let keys = client.evaluation_keys(needs)?;
+        Ok((client, keys))
+    })?;
+    stages.made(made.1.byte_len() as u64);
+    Ok(made)
+}
+
 /// A preset for functions of whole vectors, adapted to vectors of `count` values: fewer slots take
 /// smaller matrices and fewer keys at the same security.
 pub fn params_for_vectors(preset: Preset, count: usize) -> Result<Params, Failure> {
@@ -217,7 +227,6 @@ pub fn params_for_vectors(preset: Preset, count: usize) -> Result<Params, Failur
     Ok(Params::new(spec)?)
 }
 
-/// The requested preset.
 pub fn params(flags: &Common) -> Result<Params, Failure> {
     Ok(Params::preset(flags.preset()?)?)
 }

@@ -3,6 +3,12 @@
 /// Values are far from zero if the middle of their range exceeds this multiple of half its width.
 const FAR: f64 = 4.0;
 
+/// The least and the largest of some values.
+pub fn ends(values: impl Iterator<Item = f64>) -> [f64; 2] {
+    let with = |[lo, hi]: [f64; 2], x: f64| [lo.min(x), hi.max(x)];
+    values.fold([f64::INFINITY, f64::NEG_INFINITY], with)
+}
+
 /// The map of a range onto [-1, 1]. Values that are small, or close to each other and far from
 /// zero, fill the range of the encryption after it, and are not lost in its noise.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,8 +29,7 @@ impl Unit {
     /// The unit of a feature of a model with a constant of its own: the largest magnitude, about
     /// zero. Values far from zero are centred, since they would be nearly a second constant.
     pub fn of_feature(values: impl Iterator<Item = f64>) -> Self {
-        let ends = |[lo, hi]: [f64; 2], x: f64| [lo.min(x), hi.max(x)];
-        let [lo, hi] = values.fold([f64::INFINITY, f64::NEG_INFINITY], ends);
+        let [lo, hi] = ends(values);
         let unit = Self::of([lo, hi]);
         let largest = hi.abs().max(lo.abs());
         match unit.half > 0.0 && unit.centre.abs() > FAR * unit.half {

@@ -20,18 +20,14 @@ mod points;
 mod score;
 
 use cart::{Limits, Node, Tree};
-use common::{data::load_table, lloyd, program::Failure, random};
+use common::{data::load_table, lloyd, network::best, program::Failure, random};
 use plan::Plan;
 
 /// The iris table: features, species.
 fn iris() -> (Vec<Vec<f64>>, Vec<usize>) {
     let table = load_table(None, &[]).unwrap();
-    let place = table.place("species").unwrap();
-    let features = |row: &Vec<f64>| {
-        row.iter().enumerate().filter(|(c, _)| *c != place).map(|(_, v)| *v).collect()
-    };
-    let classes = table.rows.iter().map(|row| row[place] as usize).collect();
-    (table.rows.iter().map(features).collect(), classes)
+    let (features, species) = table.split(table.place("species").unwrap());
+    (features, species.into_iter().map(|class| class as usize).collect())
 }
 
 const EXACT: Limits = Limits { depth: 20, inner: 100, noise: 0.0 };
@@ -52,9 +48,9 @@ fn trees_split_where_the_classes_part() {
     let wrong = rows.iter().zip(&classes).filter(|(row, class)| tree.classify(row) != **class);
     assert_eq!(wrong.count(), 0);
     let small = Tree::train(&rows, &classes, Limits { depth: 2, ..EXACT });
-    assert!(small.depth() <= 2 && small.inner() <= 3);
+    assert!(small.depth(0) <= 2 && small.inner() <= 3);
     let stump = Tree::train(&rows, &classes, Limits { inner: 1, ..EXACT });
-    assert_eq!((stump.inner(), stump.depth()), (1, 1));
+    assert_eq!((stump.inner(), stump.depth(0)), (1, 1));
     assert_eq!(Tree::train(&rows[..50], &classes[..50], EXACT).nodes.len(), 1);
 }
 
@@ -165,18 +161,16 @@ fn scores_are_those_of_scikit_learn() {
 #[test]
 fn the_network_learns_its_digits() {
     let mut rng = random::seeded(5);
-    let network = network::Network::train(&digits::draw(1500, &mut rng), 24, 12, &mut rng);
+    let network = network::train(&digits::draw(1500, &mut rng), 24, 12, &mut rng);
     let test = digits::draw(500, &mut rng);
-    let right = |network: &network::Network| {
-        test.iter().filter(|i| network::best(&network.scores(&i.pixels)) == i.digit).count()
-    };
-    assert!(right(&network) > 400, "{}", right(&network));
+    let right = test.iter().filter(|i| best(&network.scores(&i.pixels)) == i.digit).count();
+    assert!(right > 400, "{right}");
     // The scaled network has the same scores, and inputs of the ReLU within the reach.
-    let filling = network.clone().filling(8.0);
+    let filling = network::filling(network.clone(), 8.0);
     for image in &test {
         let pairs = network.scores(&image.pixels).into_iter().zip(filling.scores(&image.pixels));
         assert!(pairs.into_iter().all(|(a, b)| (a - b).abs() < 1e-9));
-        assert!(filling.first.apply(&image.pixels).iter().all(|v| v.abs() <= 8.0));
+        assert!(filling.layers[0].apply(&image.pixels).iter().all(|v| v.abs() <= 8.0));
     }
     assert!(test.iter().all(|i| i.pixels.iter().all(|p| (0.0..=1.0).contains(p))));
 }
@@ -227,19 +221,21 @@ fn the_digits_are_those_of_the_data_set() {
 
 #[test]
 fn networks_of_integers_are_close_to_those_of_reals() {
-    use integers::{Network, TOP, Training, largest, shade};
+    use integers::{IntegerNetwork, TOP, Training, shade};
     assert_eq!([0, 1, 2, 5, 6, 16].map(shade), [0, 0, 1, 1, 2, 4]);
     let all = images::all();
     let (training, test) = all.split_at(773);
     let mut rng = random::seeded(5);
     let widths = [images::PIXELS, 32, 16, images::CLASSES];
-    let real = Network::train(training, &widths, Training::SHORT, &mut rng);
-    let network = real.clone().into_integers(training, 256, Training::SHORT, &mut rng);
+    let real = integers::train(training, &widths, Training::SHORT, &mut rng);
+    let network = IntegerNetwork::train(real.clone(), training, 256, Training::SHORT, &mut rng);
     let right = |digit: &dyn Fn(&images::Image) -> usize| {
         test.iter().filter(|image| digit(image) == image.digit).count() as f64 / test.len() as f64
     };
-    let (of_reals, of_integers) =
-        (right(&|image| real.digit(image)), right(&|image| largest(&network.scores(image))));
+    let (of_reals, of_integers) = (
+        right(&|i| best(&real.scores(&integers::pixels(i)))),
+        right(&|i| best(&network.scores(i))),
+    );
     println!("{of_reals} of reals, {of_integers} of integers");
     assert!(of_reals > 0.85 && of_integers > of_reals - 0.08, "{of_reals} {of_integers}");
     // Tables: zero for negative sums, then from zero to the top.
@@ -250,8 +246,9 @@ fn networks_of_integers_are_close_to_those_of_reals() {
     }
     // No sum of the first layer wraps, so that the modulus changes nothing.
     for image in test {
-        let x: Vec<usize> = image.pixels.iter().map(|&pixel| shade(pixel)).collect();
-        assert!(network.layers[0].sums(&x).iter().all(|sum| (-128..128).contains(sum)));
+        let x: Vec<f64> = image.pixels.iter().map(|&pixel| shade(pixel) as f64).collect();
+        let sums = network.network.layers[0].apply(&x);
+        assert!(sums.iter().all(|sum| (-128.0..128.0).contains(sum)));
     }
-    assert_eq!(largest(&[-3, 7, 7, -9]), 1);
+    assert_eq!(best(&[-3.0, 7.0, 7.0, -9.0]), 1);
 }

@@ -9,10 +9,9 @@
 use std::process::ExitCode;
 
 use bellerophon::lwe::{Headroom, LweVec, OutputEncoding};
-use common::numbers::Numbers;
+use common::numbers::{Numbers, Sent};
 use common::prelude::*;
 use common::stats::right_place;
-use common::unit::Unit;
 
 /// The declared noise of the returned index.
 const NOISE: f64 = 1.0 / 16.0;
@@ -40,19 +39,13 @@ fn main() -> ExitCode {
     program::report(Defaults::of(&WITH_VALUES), run)
 }
 
-/// The protocol: client, server, client.
 fn run(arguments: &Arguments, console: &Console) -> Result<Facts, Failure> {
     let Arguments { common, tables, numbers, smallest } = arguments;
-    let (column, range @ [lo, hi]) = numbers.prepared(common, SMALL, COUNT)?;
-    let params = session::params(common)?;
-    column.check_fits(&params)?;
-    let (values, count) = (&column.values, column.values.len());
-    let (mut session, level) = Session::with_tables(params, tables)?;
 
     // The client.
-    let unit = Unit::of(range);
-    let scaled: Vec<f64> = values.iter().map(|&value| unit.enter(value)).collect();
-    let x = session.encrypt(&scaled, -1.0..=1.0, level)?;
+    let sent = numbers.send(common, tables, SMALL, COUNT)?;
+    let Sent { column, range: range @ [lo, hi], mut session, x, .. } = sent;
+    let (values, count) = (&column.values, column.values.len());
 
     // The server.
     let labels: Vec<f64> = (0..count).map(|i| i as f64).collect();

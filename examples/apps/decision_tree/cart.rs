@@ -5,7 +5,6 @@
 //! standard deviation, as look-ups do: a row whose value lies next to the threshold counts on both
 //! sides, so that thresholds prefer gaps. Without noise this is ordinary CART.
 
-/// A test: where a value is compared.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Test {
     pub feature: usize,
@@ -63,7 +62,8 @@ impl Tree {
     /// If there are no rows, or not as many classes.
     pub fn train(rows: &[Vec<f64>], classes: &[usize], limits: Limits) -> Self {
         assert!(!rows.is_empty() && rows.len() == classes.len(), "one class per row");
-        let trainer = Trainer::new(rows, classes, limits);
+        let count = classes.iter().max().map_or(0, |most| most + 1);
+        let trainer = Trainer { rows, classes, count, limits };
         let mut tree = Self { nodes: vec![] };
         let all = (0..rows.len()).collect();
         let mut open = vec![trainer.open(&mut tree, 0, all)];
@@ -80,53 +80,45 @@ impl Tree {
             tree.nodes[node] = Node::Inner { test, left: left.node, right: right.node };
             open.extend([left, right]);
         }
-        tree.pruned()
+        let mut pruned = Self { nodes: vec![] };
+        tree.prune_to(&mut pruned, 0);
+        pruned
     }
 
-    /// The class of a row.
     pub fn classify(&self, row: &[f64]) -> usize {
         let mut node = 0;
         loop {
-            match self.nodes[node] {
+            node = match self.nodes[node] {
                 Node::Leaf { class } => return class,
                 Node::Inner { test, left, right } => {
-                    node = if row[test.feature] > test.threshold { right } else { left };
+                    if row[test.feature] > test.threshold {
+                        right
+                    } else {
+                        left
+                    }
                 }
             }
         }
     }
 
-    /// Inner nodes.
     pub fn inner(&self) -> usize {
         self.nodes.iter().filter(|node| matches!(node, Node::Inner { .. })).count()
     }
 
-    /// Tests from the root to the deepest leaf.
-    pub fn depth(&self) -> usize {
-        self.depth_below(0)
-    }
-
-    fn depth_below(&self, node: usize) -> usize {
+    /// Tests from a node to the deepest leaf below it.
+    pub fn depth(&self, node: usize) -> usize {
         match self.nodes[node] {
             Node::Leaf { .. } => 0,
-            Node::Inner { left, right, .. } => {
-                1 + self.depth_below(left).max(self.depth_below(right))
-            }
+            Node::Inner { left, right, .. } => 1 + self.depth(left).max(self.depth(right)),
         }
     }
 
-    /// The same classes without tests whose outcome does not matter.
-    fn pruned(&self) -> Self {
-        let mut tree = Self { nodes: vec![] };
-        self.copy_to(&mut tree, 0);
-        tree
-    }
-
-    fn copy_to(&self, tree: &mut Self, node: usize) -> usize {
+    /// Copies a node and those below it, without tests whose outcome does not matter.
+    fn prune_to(&self, tree: &mut Self, node: usize) -> usize {
         let place = tree.nodes.len();
         tree.nodes.push(self.nodes[node].clone());
         let Node::Inner { test, left, right } = self.nodes[node] else { return place };
-        let (left, right) = (self.copy_to(tree, left), self.copy_to(tree, right));
+        let (left, right) = (self.prune_to(tree, left), self.prune_to(tree, right));
         if tree.nodes[left] == tree.nodes[right] && matches!(tree.nodes[left], Node::Leaf { .. }) {
             tree.nodes[place] = tree.nodes[left].clone();
             tree.nodes.truncate(place + 1);
@@ -146,22 +138,12 @@ struct Trainer<'a> {
     limits: Limits,
 }
 
-impl<'a> Trainer<'a> {
-    fn new(rows: &'a [Vec<f64>], classes: &'a [usize], limits: Limits) -> Self {
-        let count = classes.iter().max().map_or(0, |most| most + 1);
-        Self { rows, classes, count, limits }
-    }
-
+impl Trainer<'_> {
     /// A new leaf of the tree with its most frequent class, and the best way to split it.
     fn open(&self, tree: &mut Tree, depth: usize, rows: Vec<usize>) -> Open {
         let mut counts = vec![0.0; self.count];
         rows.iter().for_each(|&row| counts[self.classes[row]] += 1.0);
-        let mut class = 0;
-        for (other, count) in counts.iter().enumerate() {
-            if *count > counts[class] {
-                class = other;
-            }
-        }
+        let class = (0..self.count).fold(0, |a, b| if counts[b] > counts[a] { b } else { a });
         let node = tree.nodes.len();
         tree.nodes.push(Node::Leaf { class });
         let split = if depth < self.limits.depth { self.best_split(&rows, &counts) } else { None };
@@ -190,15 +172,12 @@ impl<'a> Trainer<'a> {
         let mut sorted: Vec<(f64, usize)> =
             rows.iter().map(|&row| (self.rows[row][feature], self.classes[row])).collect();
         sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let mut groups: Vec<(f64, Vec<f64>)> = Vec::new();
-        for (value, class) in sorted {
-            if groups.last().is_none_or(|(last, _)| *last < value) {
-                groups.push((value, vec![0.0; self.count]));
-            }
-            if let Some((_, counts)) = groups.last_mut() {
-                counts[class] += 1.0;
-            }
-        }
+        let groups = sorted.chunk_by(|a, b| a.0 >= b.0).map(|equal| {
+            let mut counts = vec![0.0; self.count];
+            equal.iter().for_each(|&(_, class)| counts[class] += 1.0);
+            (equal[0].0, counts)
+        });
+        let groups: Vec<(f64, Vec<f64>)> = groups.collect();
         let mut left = vec![0.0; self.count];
         let mut splits = Vec::with_capacity(groups.len());
         for pair in 1..groups.len() {
@@ -206,17 +185,13 @@ impl<'a> Trainer<'a> {
             add(&mut left, 1.0, &below.1);
             let threshold = below.0 + (above.0 - below.0) / 2.0;
             let mut soft = left.clone();
-            let near = TAIL * self.limits.noise;
-            for (value, counts) in groups[..pair].iter().rev() {
-                if threshold - value >= near {
-                    break;
-                }
+            let near = |(value, _): &&(f64, Vec<f64>)| {
+                (threshold - value).abs() < TAIL * self.limits.noise
+            };
+            for (value, counts) in groups[..pair].iter().rev().take_while(near) {
                 add(&mut soft, -self.passes(value - threshold), counts);
             }
-            for (value, counts) in &groups[pair..] {
-                if value - threshold >= near {
-                    break;
-                }
+            for (value, counts) in groups[pair..].iter().take_while(near) {
                 add(&mut soft, self.passes(threshold - value), counts);
             }
             splits.push((threshold, soft));

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use common::data::{Table, load_table};
+use common::data::{self, load_table};
 use common::program::Failure;
 use common::random;
 use common::stats;
@@ -11,7 +11,6 @@ use common::stats;
 /// declared range of features.
 pub const REACH: f64 = 3.0;
 
-/// The largest number of distinct labels.
 const MOST_LABELS: usize = 16;
 
 /// One in this many rows is for tests.
@@ -43,57 +42,40 @@ impl Data {
         if table.rows.len() < TESTED {
             return Err(fail(format!("{} rows: need at least {TESTED}", table.rows.len())));
         }
-        let (labels, classes) = classes(&table, place)?;
-        let mut order = random::shuffled(table.rows.len(), &mut random::seeded(seed));
-        let training = order.split_off(table.rows.len() / TESTED);
-        let mut features = vec![vec![]; table.rows.len()];
-        for column in (0..table.names.len()).filter(|&column| column != place) {
-            let values: Vec<f64> = training.iter().map(|&row| table.rows[row][column]).collect();
+        let (mut features, column) = table.split(place);
+        if let Some(row) = column.iter().position(|label| label.fract() != 0.0) {
+            let row = row + 1;
+            return Err(fail(format!("row {row}, column '{label}': the label is not an integer")));
+        }
+        let (labels, classes) = data::classes(&column);
+        match labels.len() {
+            1 => {
+                let why = format!("column '{label}' has only one label: need at least two");
+                return Err(fail(why));
+            }
+            2..=MOST_LABELS => {}
+            _ => return Err(fail(format!("column '{label}' has more than {MOST_LABELS} labels"))),
+        }
+        let mut testing = random::shuffled(features.len(), &mut random::seeded(seed));
+        let training = testing.split_off(features.len() / TESTED);
+        let names = table.names.iter().filter(|name| *name != label);
+        for (column, name) in names.enumerate() {
+            let values: Vec<f64> = training.iter().map(|&row| features[row][column]).collect();
             let known = stats::standardise(&values).ok_or_else(|| {
                 let why = "the values, or their differences, are too large or too small";
-                fail(format!("column '{}': {why}", table.names[column]))
+                fail(format!("column '{name}': {why}"))
             })?;
-            for (features, row) in features.iter_mut().zip(&table.rows) {
+            for row in &mut features {
                 let value = (row[column] - known.mean) / known.deviation;
-                features.push(value.clamp(-REACH, REACH));
+                row[column] = value.clamp(-REACH, REACH);
             }
         }
         let (source, label) = (table.source, label.to_string());
-        Ok(Self { source, label, features, classes, labels, training, testing: order })
+        Ok(Self { source, label, features, classes, labels, training, testing })
     }
 
-    /// The features and classes of some of the rows.
     pub fn rows(&self, places: &[usize]) -> (Vec<Vec<f64>>, Vec<usize>) {
         let features = places.iter().map(|&row| self.features[row].clone()).collect();
         (features, places.iter().map(|&row| self.classes[row]).collect())
     }
-}
-
-/// The distinct labels, and the index of every row's label among them.
-fn classes(table: &Table, place: usize) -> Result<(Vec<f64>, Vec<usize>), Failure> {
-    let name = &table.names[place];
-    let fail = |why: String| Failure::input(format!("{}: {why}", table.source));
-    let mut labels: Vec<f64> = vec![];
-    for (i, row) in table.rows.iter().enumerate() {
-        let label = row[place];
-        if label.fract() != 0.0 {
-            return Err(fail(format!(
-                "row {}, column '{name}': the label is not an integer",
-                i + 1
-            )));
-        }
-        if !labels.contains(&label) {
-            labels.push(label);
-        }
-        if labels.len() > MOST_LABELS {
-            return Err(fail(format!("column '{name}' has more than {MOST_LABELS} labels")));
-        }
-    }
-    if labels.len() < 2 {
-        return Err(fail(format!("column '{name}' has only one label: need at least two")));
-    }
-    labels.sort_by(f64::total_cmp);
-    let class = |row: &Vec<f64>| labels.partition_point(|&label| label < row[place]);
-    let classes = table.rows.iter().map(class).collect();
-    Ok((labels, classes))
 }

@@ -36,7 +36,6 @@ use data::{Data, REACH};
 use plan::Plan;
 use server::Server;
 
-/// Number of rows with `--small`.
 const SMALL: usize = 8;
 
 /// The largest number of features of all rows in one ciphertext: extracted values stay in memory,
@@ -115,7 +114,6 @@ fn main() -> ExitCode {
     })
 }
 
-/// The protocol: client, server, client.
 fn compute(arguments: &Arguments, params: Params, data: &Data) -> Result<Facts, Failure> {
     let level = params.lookups().map_err(Failure::input)?.levels();
     let (lattice, needs) = arguments.tables.of(&params)?;
@@ -192,7 +190,7 @@ fn compute(arguments: &Arguments, params: Params, data: &Data) -> Result<Facts, 
         .with("features", features)
         .with("classes", data.labels.len())
         .with("inner_nodes", tree.inner())
-        .with("depth", tree.depth())
+        .with("depth", tree.depth(0))
         .with("trained_on", data.training.len())
         .with("lookups_per_row", plan.lookups())
         .with("lookups_per_row_paper", 2 * tree.inner() + 1)

@@ -29,23 +29,16 @@ pub const LEAST_DISTANCE: f64 = -64.0;
 /// The function of a table, from whole numbers or features to whole numbers, and its largest value;
 /// the smallest is 0.
 struct Function<'a> {
-    value: Box<dyn Fn(f64) -> usize + 'a>,
+    value: Box<dyn Fn(f64) -> f64 + 'a>,
     most: usize,
 }
 
 impl<'a> Function<'a> {
     fn new(most: usize, value: impl Fn(f64) -> usize + 'a) -> Self {
-        Self { value: Box::new(value), most }
+        Self { value: Box::new(move |v| value(v) as f64), most }
     }
 }
 
-/// What follows from a sum of digits.
-enum Next {
-    Class,
-    Block(usize),
-}
-
-/// A server with its tree.
 pub struct Server<'a> {
     pub params: &'a lwe::Params,
     pub plan: &'a Plan,
@@ -81,7 +74,7 @@ pub fn row_log2_distance(classes: &LweVec) -> f64 {
     (noise / (2.0 * DROWNED)).log2().clamp(LEAST_DISTANCE, 0.0)
 }
 
-impl<'a> Server<'a> {
+impl Server<'_> {
     /// The class of every row, as one value each. `features` holds the first feature of all rows,
     /// then the second, and so on. All independent look-ups run in one batch.
     pub fn classify(
@@ -93,41 +86,38 @@ impl<'a> Server<'a> {
         let mut sums = self.sums(tables, features, rows)?;
         let mut class: Option<LweVec> = None;
         let mut blocks = vec![0];
-        while !blocks.is_empty() {
-            let tasks = self.tasks(&blocks);
+        loop {
+            let (read, functions) = self.tasks(&blocks);
             blocks.clear();
-            if tasks.is_empty() {
+            if read.is_empty() {
                 break;
             }
-            let from: Vec<LweVec> = tasks.iter().map(|(block, ..)| sums[*block].clone()).collect();
-            let functions = tasks.iter().map(|(.., function)| function).collect::<Vec<_>>();
+            let from: Vec<LweVec> = read.iter().map(|(block, _)| sums[*block].clone()).collect();
             let results = self.look_up(tables, &LweVec::concat(&from)?, &functions, rows)?;
-            for ((_, next, _), result) in tasks.iter().zip(results) {
-                match next {
-                    Next::Block(child) => {
-                        sums[*child] = sums[*child].add_independent(&result)?;
-                        blocks.push(*child);
-                    }
-                    Next::Class => {
-                        class = Some(match class {
-                            None => result,
-                            Some(class) => self.one_of(class.add_independent(&result)?)?,
-                        });
-                    }
+            for ((_, child), result) in read.into_iter().zip(results) {
+                if let Some(child) = child {
+                    sums[child] = sums[child].add_independent(&result)?;
+                    blocks.push(child);
+                } else {
+                    class = Some(match class {
+                        None => result,
+                        // All but one of the terms are 0, which their ranges do not show.
+                        Some(class) => class
+                            .add_independent(&result)?
+                            .within(0.0..=(self.classes - 1) as f64)?,
+                    });
                 }
             }
         }
-        match class {
-            Some(class) => Ok(class),
-            // A tree with the same class for all rows takes a look-up, too, so that the answer is
-            // masked and encoded like those of other trees.
-            None => {
-                let places: Vec<usize> = (0..rows).collect();
-                let first = Function::new(0, |_| 0);
-                let classes = self.look_up(tables, &features.select(&places)?, &[&first], rows)?;
-                Ok(classes.into_iter().next().expect("one function has one result"))
-            }
-        }
+        // A tree with the same class for all rows takes a look-up, too, so that the answer is
+        // masked and encoded like those of other trees.
+        class.map_or_else(
+            || {
+                let first = features.select(&(0..rows).collect::<Vec<_>>())?;
+                Ok(self.look_up(tables, &first, &[Function::new(0, |_| 0)], rows)?.remove(0))
+            },
+            Ok,
+        )
     }
 
     /// The sum of the digits of every block.
@@ -137,20 +127,15 @@ impl<'a> Server<'a> {
         features: &LweVec,
         rows: usize,
     ) -> lwe::Result<Vec<LweVec>> {
-        let digits = self.plan.blocks.iter().flat_map(|block| &block.digits);
-        let digits: Vec<_> = digits.collect();
         let place = |feature: usize| (0..rows).map(move |row| feature * rows + row);
-        let function = |digit: &'a Digit| {
-            let most = digit.weight * digit.thresholds.len();
-            Function::new(most, move |x| digit.value(x))
-        };
-        let functions: Vec<Function<'_>> = digits.iter().copied().map(function).collect();
+        let digits: Vec<&Digit> = self.plan.blocks.iter().flat_map(|block| &block.digits).collect();
         if digits.is_empty() {
-            let all: Vec<usize> = place(0).collect();
-            return Ok(vec![features.select(&all)?]);
+            return Ok(vec![features.select(&place(0).collect::<Vec<_>>())?]);
         }
+        let most = |digit: &Digit| digit.weight * digit.thresholds.len();
+        let functions: Vec<Function<'_>> =
+            digits.iter().map(|&digit| Function::new(most(digit), |x| digit.value(x))).collect();
         let places: Vec<usize> = digits.iter().flat_map(|digit| place(digit.feature)).collect();
-        let functions: Vec<&Function<'_>> = functions.iter().collect();
         let parts = self.look_up(tables, &features.select(&places)?, &functions, rows)?;
         let mut parts = parts.into_iter();
         // Each term is a look-up of its own, and so is the term that a parent adds later.
@@ -162,23 +147,26 @@ impl<'a> Server<'a> {
         self.plan.blocks.iter().map(|block| block.digits.len()).map(sum).collect()
     }
 
-    /// The tables that read the sums of some blocks.
-    fn tasks(&self, blocks: &[usize]) -> Vec<(usize, Next, Function<'_>)> {
+    /// The tables that read the sums of some blocks: each with its block, and the block below to
+    /// whose sums it adds, or none for the class.
+    fn tasks(&self, blocks: &[usize]) -> (Vec<(usize, Option<usize>)>, Vec<Function<'_>>) {
         let rounded = |v: f64| v.round().max(0.0) as usize;
-        let mut tasks: Vec<(usize, Next, Function<'_>)> = vec![];
+        let (mut read, mut functions) = (vec![], vec![]);
         for &place in blocks {
             let block = &self.plan.blocks[place];
             if block.tells() {
                 let class = move |v: f64| block.class(rounded(v));
-                tasks.push((place, Next::Class, Function::new(self.classes - 1, class)));
+                read.push((place, None));
+                functions.push(Function::new(self.classes - 1, class));
             }
             for &child in &block.children {
                 let size = self.plan.blocks[child].size();
                 let away = move |v: f64| if block.goes_to(rounded(v), child) { 0 } else { size };
-                tasks.push((place, Next::Block(child), Function::new(size, away)));
+                read.push((place, Some(child)));
+                functions.push(Function::new(size, away));
             }
         }
-        tasks
+        (read, functions)
     }
 
     /// A function for as many consecutive values as there are rows: the results of each function.
@@ -186,15 +174,13 @@ impl<'a> Server<'a> {
         &self,
         tables: &Evaluator<'_>,
         values: &LweVec,
-        functions: &[&Function<'_>],
+        functions: &[Function<'_>],
         rows: usize,
     ) -> lwe::Result<Vec<LweVec>> {
-        let reals: Vec<_> =
-            functions.iter().map(|function| |v: f64| (function.value)(v) as f64).collect();
         let each: Vec<&dyn Fn(f64) -> f64> =
-            reals.iter().flat_map(|f| vec![f as &dyn Fn(f64) -> f64; rows]).collect();
+            functions.iter().flat_map(|f| std::iter::repeat_n(&*f.value, rows)).collect();
         let results = tables.map_each(values, &each, OutputEncoding::Encoding(self.encoding()?))?;
-        let of = |(k, function): (usize, &&Function<'_>)| {
+        let of = |(k, function): (usize, &Function<'_>)| {
             let places: Vec<usize> = (k * rows..(k + 1) * rows).collect();
             results.select(&places)?.within(0.0..=function.most as f64)
         };
@@ -208,11 +194,6 @@ impl<'a> Server<'a> {
         Encoding::fit(self.params, 0.0, most as f64, variance, Headroom::TABLE, LEAVES)
     }
 
-    /// All but one of the terms of a sum of classes are 0, which their ranges do not show.
-    fn one_of(&self, sum: LweVec) -> lwe::Result<LweVec> {
-        sum.within(0.0..=(self.classes - 1) as f64)
-    }
-
     /// Noise flooding: uniform noise of the server's own hides the noise of the tables, which
     /// depends on the tree.
     pub fn drowned(&self, classes: &LweVec, rng: &mut ChaCha20Rng) -> lwe::Result<LweVec> {
@@ -220,15 +201,8 @@ impl<'a> Server<'a> {
         let most = (DROWNED / classes.meta().encoding.width() * q0) as i64;
         let mut items = classes.items().to_vec();
         items.iter_mut().for_each(|item| item.add_constant(rng.random_range(-most..=most)));
-        let variance = classes.meta().noise.bound.powi(2) + DROWNED * DROWNED / 3.0;
-        let range = classes.meta().lo..=classes.meta().hi;
-        LweVec::new(
-            self.params,
-            items,
-            classes.meta().encoding,
-            range,
-            variance,
-            classes.meta().key,
-        )
+        let meta = classes.meta();
+        let variance = meta.noise.bound.powi(2) + DROWNED * DROWNED / 3.0;
+        LweVec::new(self.params, items, meta.encoding, meta.lo..=meta.hi, variance, meta.key)
     }
 }

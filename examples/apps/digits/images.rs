@@ -2,16 +2,13 @@
 
 const DIGITS: &str = include_str!("../../data/digits.csv");
 
-/// Rows and columns of an image.
 pub const SIDE: usize = 8;
 
-/// Pixels of an image.
 pub const PIXELS: usize = SIDE * SIDE;
 
 /// The largest value of a pixel.
 pub const INK: usize = 16;
 
-/// The number of digits.
 pub const CLASSES: usize = 10;
 
 /// An image and the digit on it.

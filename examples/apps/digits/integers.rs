@@ -9,11 +9,8 @@
 use rand_chacha::ChaCha20Rng;
 
 use super::images::{INK, Image};
-use common::linear::{Linear, best, surprise};
+use common::network::{Linear, Network};
 use common::random;
-
-/// Images per step of the gradient descent.
-const BATCH: usize = 16;
 
 /// Steps per unit of the pixels, which range from 0 to 1 in the network: the client encrypts
 /// integers up to this.
@@ -45,7 +42,6 @@ pub struct Training {
 impl Training {
     /// Until the network does not improve any more.
     pub const FULL: Self = Self { epochs: [60, 60] };
-    /// For a quick run.
     pub const SHORT: Self = Self { epochs: [10, 5] };
 
     /// Step sizes of the network of reals and of the rounded one.
@@ -57,10 +53,34 @@ pub fn shade(pixel: usize) -> usize {
     (pixel * SHADES + INK / 2) / INK
 }
 
-/// Linear layers with a ReLU between two of them.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Network {
-    pub layers: Vec<Linear>,
+/// A network of reals trained by gradient descent: `widths` from the pixels to the classes.
+pub fn train(
+    images: &[Image],
+    widths: &[usize],
+    training: Training,
+    rng: &mut ChaCha20Rng,
+) -> Network {
+    let mut network = Network::random(widths, rng);
+    let rates = rates(training.epochs[0], Training::RATES[0]);
+    network.descend(images.len(), rates, rng, |network, batch, gradients, rng| {
+        for &i in batch {
+            let noisy = |&p: &usize| unit(p) + NOISE * random::normal(rng);
+            let pixels = images[i].pixels.iter().map(noisy).collect();
+            let values = network.forward(pixels, |_, v| v.max(0.0));
+            network.accumulate(&values, images[i].digit, |_| f64::INFINITY, gradients);
+        }
+    });
+    network
+}
+
+/// The step sizes of a training: the last passes take smaller steps.
+fn rates(epochs: usize, rate: f64) -> impl Iterator<Item = f64> {
+    (0..epochs).map(move |epoch| rate * if 3 * epoch > 2 * epochs { 0.2 } else { 1.0 })
+}
+
+/// The pixels of an image from 0 to 1.
+pub fn pixels(image: &Image) -> Vec<f64> {
+    image.pixels.iter().map(|&p| unit(p)).collect()
 }
 
 /// The grids of a network: steps per unit of the weights and of the inputs of each layer.
@@ -70,134 +90,15 @@ struct Grids {
     inputs: Vec<f64>,
 }
 
-impl Network {
-    /// A network of reals trained by gradient descent on the cross entropy: `widths` from the
-    /// pixels to the classes.
-    pub fn train(
-        images: &[Image],
-        widths: &[usize],
-        training: Training,
-        rng: &mut ChaCha20Rng,
-    ) -> Self {
-        let layer = |pair: &[usize]| Linear::random(pair[1], pair[0], rng);
-        let mut network = Self { layers: widths.windows(2).map(layer).collect() };
-        network.descend(images, None, (training.epochs[0], Training::RATES[0]), rng);
-        network
-    }
-
-    /// The digit on an image.
-    pub fn digit(&self, image: &Image) -> usize {
-        best(
-            self.forward(image.pixels.iter().map(|&p| unit(p)).collect(), None)
-                .last()
-                .expect("scores"),
-        )
-    }
-
-    /// The inputs of every layer, and the scores.
-    fn forward(&self, pixels: Vec<f64>, grids: Option<&Grids>) -> Vec<Vec<f64>> {
-        let mut values = vec![pixels];
-        for (i, layer) in self.layers.iter().enumerate() {
-            let mut sums = layer.apply(&values[i]);
-            if i + 1 < self.layers.len() {
-                for sum in &mut sums {
-                    *sum = match grids {
-                        None => sum.max(0.0),
-                        Some(g) => activation(*sum * g.inputs[i + 1]) / g.inputs[i + 1],
-                    };
-                }
-            }
-            values.push(sums);
-        }
-        values
-    }
-
-    /// The weights on their grids, as multiples of its steps.
-    fn on(&self, grids: &Grids) -> Vec<Linear> {
-        let layer = |((layer, weights), inputs): ((&Linear, &f64), &f64)| Linear {
-            weights: layer
-                .weights
-                .iter()
-                .map(|row| row.iter().map(|w| (w * weights).round()).collect())
-                .collect(),
-            bias: layer.bias.iter().map(|b| (b * weights * inputs).round()).collect(),
-        };
-        self.layers.iter().zip(&grids.weights).zip(&grids.inputs).map(layer).collect()
-    }
-
-    /// The network with its weights rounded to their grids.
-    fn rounded(&self, grids: &Grids) -> Self {
-        let unit = |((layer, weights), inputs): ((Linear, &f64), &f64)| Linear {
-            weights: layer
-                .weights
-                .iter()
-                .map(|row| row.iter().map(|w| w / weights).collect())
-                .collect(),
-            bias: layer.bias.iter().map(|b| b / (weights * inputs)).collect(),
-        };
-        let layers = self.on(grids).into_iter().zip(&grids.weights).zip(&grids.inputs);
-        Self { layers: layers.map(unit).collect() }
-    }
-
-    /// Gradient descent; the forward pass uses the grids if there are any.
-    fn descend(
-        &mut self,
-        images: &[Image],
-        grids: Option<&Grids>,
-        (epochs, rate): (usize, f64),
-        rng: &mut ChaCha20Rng,
-    ) {
-        let mut gradients: Vec<Linear> = self.layers.iter().map(Linear::zero_like).collect();
-        for epoch in 0..epochs {
-            // The last passes take smaller steps.
-            let rate = rate / BATCH as f64 * if 3 * epoch > 2 * epochs { 0.2 } else { 1.0 };
-            for batch in random::shuffled(images.len(), rng).chunks(BATCH) {
-                let forward = grids.map_or_else(|| self.clone(), |grids| self.rounded(grids));
-                for &i in batch {
-                    let noisy = |&p: &usize| {
-                        let v = unit(p) + NOISE * random::normal(rng);
-                        grids.map_or(v, |g| (v * g.inputs[0]).round() / g.inputs[0])
-                    };
-                    let pixels = images[i].pixels.iter().map(noisy).collect();
-                    forward.accumulate(pixels, images[i].digit, grids, &mut gradients);
-                }
-                for (layer, gradient) in self.layers.iter_mut().zip(&mut gradients) {
-                    layer.step(gradient, rate);
-                }
-            }
-        }
-    }
-
-    /// Adds the gradient of one image.
-    fn accumulate(
-        &self,
-        pixels: Vec<f64>,
-        digit: usize,
-        grids: Option<&Grids>,
-        gradients: &mut [Linear],
-    ) {
-        let values = self.forward(pixels, grids);
-        let mut delta = surprise(values.last().expect("scores"), digit);
-        for (i, layer) in self.layers.iter().enumerate().rev() {
-            gradients[i].accumulate(&delta, &values[i]);
-            if i == 0 {
-                break;
-            }
-            let top = grids.map_or(f64::INFINITY, |grids| TOP as f64 / grids.inputs[i]);
-            let back = layer.back(&delta).into_iter().zip(&values[i]);
-            delta = back.map(|(d, &v)| if v > 0.0 && v < top { d } else { 0.0 }).collect();
-        }
-    }
-
+impl Grids {
     /// Grids on which the sums of these images fill the modulus.
-    fn grids(&self, images: &[Image], modulus: usize) -> Grids {
-        let mut grids = Grids { weights: vec![], inputs: vec![SHADES as f64] };
-        let last = self.layers.len() - 1;
-        for (i, layer) in self.layers[..last].iter().enumerate() {
+    fn of(network: &Network, images: &[Image], modulus: usize) -> Self {
+        let mut grids = Self { weights: vec![], inputs: vec![SHADES as f64] };
+        let last = network.layers.len() - 1;
+        for (i, layer) in network.layers[..last].iter().enumerate() {
             let (mut low, mut high) = (0.0f64, 0.0f64);
             for image in images {
-                let pixels = image.pixels.iter().map(|&p| unit(p)).collect();
-                for sum in layer.apply(&self.forward(pixels, None)[i]) {
+                for sum in layer.apply(&network.forward(pixels(image), |_, v| v.max(0.0))[i]) {
                     (low, high) = (low.min(sum), high.max(sum));
                 }
             }
@@ -209,29 +110,21 @@ impl Network {
         grids
     }
 
-    /// The network of integers that results from further training.
-    pub fn into_integers(
-        mut self,
-        images: &[Image],
-        modulus: usize,
-        training: Training,
-        rng: &mut ChaCha20Rng,
-    ) -> IntegerNetwork {
-        let grids = self.grids(images, modulus);
-        self.descend(images, Some(&grids), (training.epochs[1], Training::RATES[1]), rng);
-        let integer = |layer: Linear| IntegerLayer {
-            weights: layer
-                .weights
-                .iter()
-                .map(|row| row.iter().map(|&w| w as i64).collect())
-                .collect(),
-            bias: layer.bias.iter().map(|&b| b as i64).collect(),
+    /// The layers with their weights rounded, as multiples of the steps.
+    fn integers(&self, network: &Network) -> Vec<Linear> {
+        let layer = |((layer, weights), inputs): ((&Linear, &f64), &f64)| {
+            layer.map(|w| (w * weights).round(), |b| (b * weights * inputs).round())
         };
-        let hidden = 0..self.layers.len() - 1;
-        let ratio = |i: usize| grids.inputs[i + 1] / (grids.weights[i] * grids.inputs[i]);
-        let ratios = hidden.map(ratio).collect();
-        let layers = self.on(&grids).into_iter().map(integer).collect();
-        IntegerNetwork { layers, ratios, modulus }
+        network.layers.iter().zip(&self.weights).zip(&self.inputs).map(layer).collect()
+    }
+
+    /// The network with its weights rounded.
+    fn rounded(&self, network: &Network) -> Network {
+        let unit = |((layer, weights), inputs): ((Linear, &f64), &f64)| {
+            layer.map(|w| w / weights, |b| b / (weights * inputs))
+        };
+        let layers = self.integers(network).into_iter().zip(&self.weights).zip(&self.inputs);
+        Network { layers: layers.map(unit).collect() }
     }
 }
 
@@ -245,28 +138,10 @@ fn activation(steps: f64) -> f64 {
     steps.round().clamp(0.0, TOP as f64)
 }
 
-/// Integer weights of a layer.
-#[derive(Debug, Clone, PartialEq)]
-pub struct IntegerLayer {
-    /// Row by row, one row per output.
-    pub weights: Vec<Vec<i64>>,
-    pub bias: Vec<i64>,
-}
-
-impl IntegerLayer {
-    /// The layer's sums.
-    pub fn sums(&self, x: &[usize]) -> Vec<i64> {
-        let row = |(row, bias): (&Vec<i64>, &i64)| {
-            bias + row.iter().zip(x).map(|(w, &x)| w * x as i64).sum::<i64>()
-        };
-        self.weights.iter().zip(&self.bias).map(row).collect()
-    }
-}
-
-/// A network of integers.
+/// A network of integers, which `f64` holds exactly.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IntegerNetwork {
-    pub layers: Vec<IntegerLayer>,
+    pub network: Network,
     /// Activations per sum, of each layer but the last.
     ratios: Vec<f64>,
     /// The modulus of the sums that are activated.
@@ -274,6 +149,35 @@ pub struct IntegerNetwork {
 }
 
 impl IntegerNetwork {
+    /// The network of integers that results from further training of one of reals.
+    pub fn train(
+        mut network: Network,
+        images: &[Image],
+        modulus: usize,
+        training: Training,
+        rng: &mut ChaCha20Rng,
+    ) -> Self {
+        let grids = Grids::of(&network, images, modulus);
+        let rates = rates(training.epochs[1], Training::RATES[1]);
+        let step = &grids.inputs;
+        network.descend(images.len(), rates, rng, |network, batch, gradients, rng| {
+            // The gradient passes through the rounding.
+            let rounded = grids.rounded(network);
+            for &i in batch {
+                let noisy = |&p: &usize| {
+                    ((unit(p) + NOISE * random::normal(rng)) * step[0]).round() / step[0]
+                };
+                let pixels = images[i].pixels.iter().map(noisy).collect();
+                let values = rounded.forward(pixels, |i, v| activation(v * step[i]) / step[i]);
+                let top = |i: usize| TOP as f64 / step[i];
+                rounded.accumulate(&values, images[i].digit, top, gradients);
+            }
+        });
+        let ratio = |i: usize| step[i + 1] / (grids.weights[i] * step[i]);
+        let ratios = (0..network.layers.len() - 1).map(ratio).collect();
+        Self { network: Network { layers: grids.integers(&network) }, ratios, modulus }
+    }
+
     /// The activation for a sum of a layer modulo the modulus: the table.
     pub fn activation(&self, layer: usize, residue: usize) -> usize {
         let p = self.modulus as i64;
@@ -281,20 +185,12 @@ impl IntegerNetwork {
         activation(sum as f64 * self.ratios[layer]) as usize
     }
 
-    /// The scores of an image.
-    pub fn scores(&self, image: &Image) -> Vec<i64> {
-        let mut x: Vec<usize> = image.pixels.iter().map(|&p| shade(p)).collect();
-        let (last, hidden) = self.layers.split_last().expect("a layer of scores");
-        for (i, layer) in hidden.iter().enumerate() {
-            let residue = |sum: i64| sum.rem_euclid(self.modulus as i64) as usize;
-            x = layer.sums(&x).into_iter().map(|s| self.activation(i, residue(s))).collect();
-        }
-        last.sums(&x)
+    pub fn scores(&self, image: &Image) -> Vec<f64> {
+        let shades = image.pixels.iter().map(|&p| shade(p) as f64).collect();
+        let activation = |layer: usize, sum: f64| {
+            let residue = sum.rem_euclid(self.modulus as f64) as usize;
+            self.activation(layer - 1, residue) as f64
+        };
+        self.network.forward(shades, activation).pop().expect("scores")
     }
-}
-
-/// The index of the largest score, the first one of equal ones.
-pub fn largest(scores: &[i64]) -> usize {
-    let most = scores.iter().max();
-    scores.iter().position(|score| Some(score) == most).unwrap_or(0)
 }

@@ -22,19 +22,18 @@ use bellerophon::circuits::lintrans::{LinearOptions, LinearTransform};
 use bellerophon::circuits::matrix::Matrix;
 use bellerophon::ckks::KeyLevels;
 use bellerophon::prelude::*;
+use common::network::{Linear, best};
 use common::prelude::*;
 use common::stats;
 use images::{CLASSES, Image, PIXELS};
-use integers::{IntegerLayer, Network, SHADES, TOP, Training};
+use integers::{IntegerNetwork, SHADES, TOP, Training};
 
-/// The seed of the network before training.
 const SEED: u64 = 2;
 
 /// Images for the training of the network; the others are encrypted. No writer has images in both
 /// parts except the one at the border.
 const TRAINED_ON: usize = 773;
 
-/// The default number of images.
 const IMAGES: usize = 1024;
 const SMALL: usize = 4;
 
@@ -76,8 +75,7 @@ struct Arguments {
 fn main() -> ExitCode {
     program::report(Defaults::of(&PRESETS), |arguments: &Arguments, console| {
         output::check_out(arguments.out.as_deref(), None)?;
-        let small = arguments.common.small;
-        let count = arguments.count.unwrap_or(if small { SMALL } else { IMAGES });
+        let count = arguments.common.size(arguments.count, SMALL, IMAGES);
         if !count.is_power_of_two() || count > IMAGES {
             let need = format!("need a power of two, at most {IMAGES}");
             return Err(Failure::input(format!("--count {count}: {need}")));
@@ -107,7 +105,7 @@ struct Layer {
 impl Layer {
     fn new(
         params: &Params,
-        layer: &IntegerLayer,
+        layer: &Linear,
         count: usize,
         level: usize,
     ) -> bellerophon::Result<Self> {
@@ -115,14 +113,14 @@ impl Layer {
         let transform = |from: usize| {
             // A square block of weights; those beyond the layer are zero.
             let weight = |i: usize, j: usize| layer.weights.get(i)?.get(j).copied();
-            let row = |i| (from..from + BLOCKS).map(|j| weight(i, j).unwrap_or(0) as f64).collect();
+            let row = |i| (from..from + BLOCKS).map(|j| weight(i, j).unwrap_or(0.0)).collect();
             let square = Matrix::from_rows(&(0..BLOCKS).map(row).collect::<Vec<Vec<f64>>>())?;
             let options = LinearOptions { encode_ahead: true, ..LinearOptions::default() };
             LinearTransform::new(params.ckks(), &square.times_left(count)?, level, options)
         };
         let transforms = (0..inputs).step_by(BLOCKS).map(transform);
         let transforms = transforms.collect::<Result<_, _>>()?;
-        let bias = (0..BLOCKS).map(|i| layer.bias.get(i).map_or(0.0, |&b| b as f64));
+        let bias = (0..BLOCKS).map(|i| layer.bias.get(i).copied().unwrap_or(0.0));
         let bias = bias.flat_map(|b| std::iter::repeat_n(b, count)).collect();
         Ok(Self { transforms, bias })
     }
@@ -146,7 +144,6 @@ impl Layer {
     }
 }
 
-/// The protocol: client, server, client.
 fn compute(
     arguments: &Arguments,
     params: Params,
@@ -162,12 +159,13 @@ fn compute(
     let mut rng = random::seeded(SEED);
     let kind = if small { Training::SHORT } else { Training::FULL };
     let clock = std::time::Instant::now();
-    let real = Network::train(training, widths, kind, &mut rng);
-    let network = real.clone().into_integers(training, MODULUS, kind, &mut rng);
+    let real = integers::train(training, widths, kind, &mut rng);
+    let network = IntegerNetwork::train(real.clone(), training, MODULUS, kind, &mut rng);
     console.say(format_args!("trained in the clear: {:.1} s", clock.elapsed().as_secs_f64()));
     let functional = params.functional().map_err(Failure::input)?;
     let level = functional.input_level() + 1;
-    let layers = network.layers.iter().map(|layer| Layer::new(&params, layer, count, level));
+    let layers =
+        network.network.layers.iter().map(|layer| Layer::new(&params, layer, count, level));
     let layers = layers.collect::<Result<Vec<_>, _>>()?;
     let table = |i: usize| IntTable::new(MODULUS, TOP + 1, |k| network.activation(i, k));
     let tables = (0..layers.len() - 1).map(table).collect::<Result<Vec<_>, _>>()?;
@@ -201,17 +199,16 @@ fn compute(
     let declared = Declaration::from(-largest..=largest).with_noise(0.25);
     let y = session.server.publish_paired(y.values(), declared)?;
     let got = session.decrypt(|client| client.decrypt_paired(&y))?;
-    let score = |value: f64| value.round() as i64;
-    let scores = |k: usize| (0..CLASSES).map(|i| score(got[i * count + k])).collect::<Vec<_>>();
-    let scores: Vec<Vec<i64>> = (0..count).map(scores).collect();
-    let expected: Vec<Vec<i64>> = images.iter().map(|image| network.scores(image)).collect();
-    let digits = |scores: &[Vec<i64>]| scores.iter().map(|s| integers::largest(s)).collect();
-    let (seen, seen_clear): (Vec<usize>, Vec<usize>) = (digits(&scores), digits(&expected));
-    let seen_real: Vec<usize> = images.iter().map(|image| real.digit(image)).collect();
+    let scores = |k: usize| (0..CLASSES).map(|i| got[i * count + k].round()).collect();
+    let scores: Vec<Vec<f64>> = (0..count).map(scores).collect();
+    let expected: Vec<Vec<f64>> = images.iter().map(|image| network.scores(image)).collect();
+    let real: Vec<Vec<f64>> =
+        images.iter().map(|image| real.scores(&integers::pixels(image))).collect();
+    let digits = |scores: &[Vec<f64>]| scores.iter().map(|s| best(s)).collect::<Vec<_>>();
+    let (seen, seen_clear, seen_real) = (digits(&scores), digits(&expected), digits(&real));
     let written: Vec<usize> = images.iter().map(|image| image.digit).collect();
     let right = |seen: &[usize]| stats::equal(seen, &written);
-    let reals = |scores: &[Vec<i64>]| scores.concat().iter().map(|&s| s as f64).collect::<Vec<_>>();
-    let errors = Errors::between(&reals(&expected), &reals(&scores));
+    let errors = Errors::between(&expected.concat(), &scores.concat());
     output::write_out(arguments.out.as_deref(), &written, &seen_clear, &seen)?;
     console.scores(&expected[0], &scores[0]);
     let wrong = scores.iter().zip(&expected).filter(|(got, expected)| got != expected).count();

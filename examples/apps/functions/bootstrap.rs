@@ -129,10 +129,7 @@ fn noise(
 
 /// A description of the series.
 pub fn describe(function: &PeriodicFunction) -> String {
-    format!(
-        "Fourier series of degree {}, {} levels, error {:.1e}",
-        function.series().degree(),
-        function.levels(),
-        function.approximation_error()
-    )
+    let (degree, levels) = (function.series().degree(), function.levels());
+    let error = function.approximation_error();
+    format!("Fourier series of degree {degree}, {levels} levels, error {error:.1e}")
 }

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 use bellerophon::circuits::approx::Approximation;
 use bellerophon::circuits::fbt::PeriodicFunction;
-use bellerophon::{Bridge, MapPlan, prelude::*};
+use bellerophon::{Bridge, prelude::*};
 use clap::ValueEnum;
 use common::args::{parse_range, parse_within};
 use common::data::{self, Column};
@@ -26,7 +26,6 @@ use common::stats;
 const GENERATED: usize = 1024;
 const SMALL: usize = 64;
 
-/// The seed of the generated values.
 const SEED: u64 = 2021;
 
 /// The declared error of a result, in units of the spread of the function's values. An error above
@@ -42,7 +41,6 @@ const BOOTSTRAP: &str = "functional bootstrap";
 /// The default: the preset that suits the engine.
 const AUTO: &str = "auto";
 
-/// The presets with functional bootstrapping.
 const WITH_SERIES: [&str; 2] = [Preset::Smooth.name(), Preset::Insecure(Toy::Smooth).name()];
 
 /// More values than this take functional bootstrapping if the choice is free. A look-up takes tens
@@ -214,12 +212,12 @@ fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
     let function = arguments.function;
     let range = arguments.range.unwrap_or(match function {
         Function::Exp | Function::Sin => [-4.0, 4.0],
-        Function::Reciprocal => [0.5, 16.5],
-        _ => [-8.0, 8.0],
+        Function::Sqrt => [-8.0, 8.0],
+        function => function.default_range(),
     });
     function.check_range(range).map_err(Failure::Input)?;
     let small = arguments.common.small;
-    let count = arguments.count.unwrap_or(if small { SMALL } else { GENERATED });
+    let count = arguments.common.size(arguments.count, SMALL, GENERATED);
     let own = |count| data::generated(range, count, SEED);
     let column = data::load_or(&arguments.data, small.then_some(SMALL), count, own)?;
     column.check_within(range)?;
@@ -227,45 +225,37 @@ fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
     Ok(Task { column, function, range, expected })
 }
 
-/// Chooses the engine, and refuses impossible requests before any key is made.
+/// Plans the requested engine, and refuses impossible requests before any key is made.
+///
+/// The free choice is a polynomial if the function is smooth and the polynomial precise enough;
+/// otherwise functional bootstrapping for many values and tables for few, or whichever is precise
+/// enough.
 fn plan(arguments: &Arguments, task: &Task) -> Result<Plan, Failure> {
-    match arguments.engine {
-        Engine::Poly => polynomial(arguments, task),
-        Engine::Fbt => series(arguments, task),
-        Engine::Rgsw | Engine::Ntru => table(arguments, task),
-        Engine::Auto => choose(arguments, task),
-    }
-}
-
-/// The planning function of an engine.
-type Planner = fn(&Arguments, &Task) -> Result<Plan, Failure>;
-
-/// The engine for a free choice: a polynomial if the function is smooth and the polynomial precise
-/// enough; otherwise functional bootstrapping for many values and tables for few, or whichever is
-/// precise enough.
-fn choose(arguments: &Arguments, task: &Task) -> Result<Plan, Failure> {
-    if WITH_SERIES.contains(&arguments.common.preset.as_str()) {
-        return series(arguments, task);
-    }
-    if arguments.degree.is_some() || arguments.bridge != Way::Auto {
-        // Both options apply to tables only.
-        return table(arguments, task);
-    }
+    use Engine::{Auto, Fbt, Ntru, Poly, Rgsw};
+    let plan = |engine: Engine| match engine {
+        Poly => polynomial(arguments, task),
+        Fbt => series(arguments, task),
+        _ => table(arguments, task),
+    };
     let many = task.column.values.len() > MANY;
     let smooth = polynomial::is_smooth(task.function, task.range);
     // Near a jump the error of a series is half the jump.
     let jumps = task.function == Function::Sign;
-    let engines: [Planner; 3] = match (smooth, many) {
-        (true, true) => [polynomial, series, table],
-        (true, false) => [polynomial, table, series],
-        (false, true) if !jumps => [series, table, polynomial],
-        (false, _) => [table, series, polynomial],
+    let [first, second, third] = match arguments.engine {
+        Auto if WITH_SERIES.contains(&arguments.common.preset.as_str()) => return plan(Fbt),
+        // Both options apply to tables only.
+        Auto if arguments.degree.is_some() || arguments.bridge != Way::Auto => {
+            return plan(Rgsw);
+        }
+        Auto if smooth && many => [Poly, Fbt, Rgsw],
+        Auto if smooth => [Poly, Rgsw, Fbt],
+        Auto if many && !jumps => [Fbt, Rgsw, Poly],
+        Auto => [Rgsw, Fbt, Poly],
+        named @ (Poly | Fbt | Rgsw | Ntru) => return plan(named),
     };
-    let [first, second, third] = engines.map(|engine| move || engine(arguments, task));
-    first().or_else(|why| second().or_else(|_| third()).map_err(|_| why))
+    plan(first).or_else(|why| plan(second).or_else(|_| plan(third)).map_err(|_| why))
 }
 
-/// Plans a polynomial.
 fn polynomial(arguments: &Arguments, task: &Task) -> Result<Plan, Failure> {
     let Task { column, function, range: range @ [lo, hi], .. } = task;
     let params = parameters(arguments, Preset::Functions, column.values.len())?;
@@ -283,7 +273,6 @@ fn polynomial(arguments: &Arguments, task: &Task) -> Result<Plan, Failure> {
     Ok(Plan { params, bound, level, means: Means::Polynomial(plan.into()) })
 }
 
-/// Plans a series of functional bootstrapping.
 fn series(arguments: &Arguments, task: &Task) -> Result<Plan, Failure> {
     let Task { column, function, range, .. } = task;
     if arguments.degree.is_some() || arguments.bridge != Way::Auto {
@@ -314,29 +303,29 @@ fn table(arguments: &Arguments, task: &Task) -> Result<Plan, Failure> {
     let (level, level_to_correct) = (lookups.levels(), lookups.level_to_correct());
     let engine = arguments.engine.of_tables();
     let request = MapRequest::new(f).over(domain).engines([engine]);
-    let Some(bits) = arguments.bits else {
-        let request = arguments.bridge.bridge().into_iter().fold(request, MapRequest::bridge);
-        let bound = predicted(&params.map_plan(&request).map_err(Failure::input)?, count);
-        return Ok(Plan { params, means: Means::Table, bound, level });
+    let (request, level) = match arguments.bits {
+        None => {
+            let bridge = arguments.bridge.bridge();
+            (bridge.into_iter().fold(request, MapRequest::bridge), level)
+        }
+        Some(_) if arguments.bridge == Way::Linear => {
+            return Err(Failure::input(
+                "--bits: the linear bridge is too noisy for the correction: take --bridge ring",
+            ));
+        }
+        Some(bits) => {
+            let level = level_to_correct.min(params.levels());
+            (request.typical(Accuracy::bits(bits)).level(level), level)
+        }
     };
-    if arguments.bridge == Way::Linear {
-        let why = "--bits: the linear bridge is too noisy for the correction: take --bridge ring";
-        return Err(Failure::input(why));
-    }
-    let level = level_to_correct.min(params.levels());
-    let request = request.typical(Accuracy::bits(bits)).level(level);
     let plan = params.map_plan(&request).map_err(Failure::input)?;
-    let bound = predicted(&plan, count);
+    // With probability 95%.
+    let bound = plan.accuracy().expect("a plan of tables").max_abs(count);
     let order = plan.prediction().and_then(|tables| tables.order).unwrap_or(0);
-    Ok(Plan { params, means: Means::Corrected(bits, order), bound, level })
+    let means = arguments.bits.map_or(Means::Table, |bits| Means::Corrected(bits, order));
+    Ok(Plan { params, means, bound, level })
 }
 
-/// The largest error of a number of values, with probability 95%.
-fn predicted(plan: &MapPlan, count: usize) -> f64 {
-    plan.accuracy().expect("a plan of tables").max_abs(count)
-}
-
-/// The protocol: client, server, client.
 fn compute(
     arguments: &Arguments,
     task: &Task,

@@ -14,10 +14,8 @@ use common::lookup::{DECRYPTION, ENCRYPTION, EVALUATION, PLAIN, Parties};
 use common::prelude::*;
 use rand::RngExt;
 
-/// The seed of cases and places.
 const SEED: u64 = 1986;
 
-/// Number of cases on the map.
 const CASES: usize = 20_000;
 
 /// Weights of rows and columns; one of them is even.
@@ -63,9 +61,8 @@ fn counts(side: usize) -> [Vec<u64>; 2] {
 }
 
 fn run(arguments: &Arguments, console: &Console) -> Result<Facts, Failure> {
-    let Common { small, preset, .. } = &arguments.common;
-    let side = arguments.side;
-    let count = arguments.points.unwrap_or(if *small { 128 } else { 1024 });
+    let (common, side) = (&arguments.common, arguments.side);
+    let count = common.size(arguments.points, 128, 1024);
     let params = Params::new(ParamsSpec::lookup(PLAIN)?)?;
     Shape::new(&params, QueryLayout::Paper, &[side, side], count).map_err(Failure::input)?;
     let counts = counts(side);
@@ -75,9 +72,9 @@ fn run(arguments: &Arguments, console: &Console) -> Result<Facts, Failure> {
     let terms: Vec<(u64, &[u64])> =
         WEIGHTS.into_iter().zip(&counts).map(|(weight, counts)| (weight, &counts[..])).collect();
 
-    let mut clock = Stages::default();
+    let clock = Stages::default();
     let mut rng = random::fresh()?;
-    let parties = Parties::open(&params, &mut clock, &mut rng)?;
+    let parties = Parties::open(&params, &clock, &mut rng)?;
     let Parties { client, server, .. } = &parties;
     let function = Function::sum(&params, &terms)?;
     let asked = clock.run(ENCRYPTION, || client.query_sum(&[side, side], &places, &mut rng));
@@ -108,6 +105,6 @@ fn run(arguments: &Arguments, console: &Console) -> Result<Facts, Failure> {
     let errors: Vec<f64> = expected.iter().zip(&got).map(|(&e, &g)| e.abs_diff(g) as f64).collect();
     let hottest = got.iter().max().copied().unwrap_or(0);
     console.say(format_args!("{count} places, {CASES} cases: the highest score is {hottest}"));
-    let facts = parties.outcome(preset, &clock, &query, &[response], &errors);
+    let facts = parties.outcome(&common.preset, &clock, &query, &[response], &errors);
     Ok(facts.with("side", side).with("shuffled", arguments.shuffle))
 }

@@ -20,21 +20,18 @@ use std::process::ExitCode;
 
 use bellerophon::prelude::*;
 use common::args::parse_within;
-use common::data::{Table, load_table};
+use common::data::{self, Table, load_table};
 use common::lloyd::{self, Point};
 use common::prelude::*;
 use common::stats;
 use rand::RngExt;
-use server::{Centre, Layout, Levels, Server};
+use server::{Centre, Layout, Server};
 
-/// Number of points with `--small`.
 const SMALL: usize = 32;
 
-/// Number of generated points.
 const COUNT: usize = 256;
 const DIMENSION: usize = 16;
 
-/// The largest number of clusters.
 const MOST_CLUSTERS: usize = 16;
 
 /// The declared bound on the magnitude of a coordinate of a point, which scaling ensures.
@@ -99,7 +96,6 @@ struct Arguments {
     out: Option<PathBuf>,
 }
 
-/// The points and their properties.
 struct Task {
     source: String,
     /// Centred at 0, with coordinates up to 1.
@@ -116,16 +112,8 @@ fn main() -> ExitCode {
         output::check_out(arguments.out.as_deref(), arguments.csv.as_deref())?;
         let task = prepare(arguments)?;
         let params = session::params(&arguments.common)?;
-        let (count, dimension) = (task.points.len(), task.points[0].len());
-        let layout = Layout::new(count, task.start.len(), dimension, params.slots());
-        let layout = layout.ok_or_else(|| {
-            Failure::input(format!(
-                "{}: {count} points, but one ciphertext of the preset {} holds {}",
-                task.source,
-                params.name(),
-                params.slots()
-            ))
-        })?;
+        let (points, dimension) = (task.points.len(), task.points[0].len());
+        let layout = Layout::new(&params, points, task.start.len(), dimension)?;
         compute(arguments, params, &task, &layout, console)
     })
 }
@@ -137,7 +125,7 @@ fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
         && (arguments.dimension.is_some() || arguments.count.is_some() || small);
     let mut rng = random::seeded(arguments.seed);
     let (source, mut points, classes) = if generated {
-        let count = arguments.count.unwrap_or(if small { SMALL } else { COUNT });
+        let count = arguments.common.size(arguments.count, SMALL, COUNT);
         let dimension = arguments.dimension.unwrap_or(DIMENSION);
         let point = |_| (0..dimension).map(|_| rng.random_range(-1.0..=1.0)).collect();
         let points: Vec<Point> = (0..count).map(point).collect();
@@ -145,8 +133,8 @@ fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
     } else {
         read(arguments)?
     };
-    let clusters = arguments.clusters.unwrap_or(if small { 2 } else { 3 });
-    let iterations = arguments.iterations.unwrap_or(if small { 1 } else { 3 });
+    let clusters = arguments.common.size(arguments.clusters, 2, 3);
+    let iterations = arguments.common.size(arguments.iterations, 1, 3);
     if !(2..=MOST_CLUSTERS).contains(&clusters) || points.len() < clusters || iterations == 0 {
         return Err(Failure::input(format!(
             "{source}: {} points, --clusters {clusters}, --iterations {iterations}: need 2 to \
@@ -170,47 +158,22 @@ fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
 
 type Read = (String, Vec<Point>, Option<Vec<usize>>);
 
-/// The rows of a table.
 fn read(arguments: &Arguments) -> Result<Read, Failure> {
     let Table { source, names, mut rows } = load_table(arguments.csv.as_deref(), &[])?;
     rows.truncate(arguments.count.unwrap_or(usize::MAX).max(1));
     let iris = arguments.csv.is_none().then_some("species");
     let Some(label) = arguments.label.as_deref().or(iris) else { return Ok((source, rows, None)) };
     let table = Table { source, names, rows };
-    let place = table.place(label)?;
-    let mut labels: Vec<f64> = table.rows.iter().map(|row| row[place]).collect();
-    let mut known = labels.clone();
-    known.sort_by(f64::total_cmp);
-    known.dedup();
+    let (points, labels) = table.split(table.place(label)?);
+    let (known, classes) = data::classes(&labels);
     if known.len() > MOST_CLUSTERS {
         let source = &table.source;
         let why = format!("{source}: column '{label}' has more than {MOST_CLUSTERS} classes");
         return Err(Failure::input(why));
     }
-    let class = |label: f64| known.partition_point(|&other| other < label);
-    let classes = labels.drain(..).map(class).collect();
-    let features = |row: &Vec<f64>| {
-        row.iter().enumerate().filter(|(c, _)| *c != place).map(|(_, v)| *v).collect()
-    };
-    Ok((table.source.clone(), table.rows.iter().map(features).collect(), Some(classes)))
+    Ok((table.source, points, Some(classes)))
 }
 
-/// A bound on the magnitude of a point's distances to the centres less their mean, from the
-/// declared range alone. With coordinates of points up to 1 and of centres up to `largest`, a
-/// distance is at most `(1 + largest)^2` times the dimension and not negative, and has a share of
-/// `1 / K` in the mean of `K` of them.
-fn declared_reach(largest: f64, dimension: usize, clusters: usize) -> f64 {
-    let farthest = (COORDINATE + largest).powi(2) * dimension as f64;
-    farthest * (1.0 - 1.0 / clusters as f64)
-}
-
-/// The number of look-ups that name the nearest centre of a point with the gadget of the preset
-/// ([`arg_min`](bellerophon::lwe::Evaluator::arg_min)).
-fn lookups(clusters: usize) -> usize {
-    3 * clusters - 5
-}
-
-/// The protocol: client, server, client.
 fn compute(
     arguments: &Arguments,
     params: Params,
@@ -220,11 +183,7 @@ fn compute(
 ) -> Result<Facts, Failure> {
     let Task { points, start, iterations, .. } = task;
     let clusters = start.len();
-    let levels = Levels::new(&params)?.ok_or_else(|| {
-        let name = params.name();
-        Failure::input(format!("the preset {name} has too few levels for an iteration"))
-    })?;
-    let needs = arguments.tables.of(&params)?.1.keys(&layout.keys(levels));
+    let needs = arguments.tables.of(&params)?.1.keys(&layout.keys());
     let mut session = Session::open(params, &needs)?;
 
     // The client.
@@ -232,15 +191,17 @@ fn compute(
     let bound = MARGIN * COORDINATE;
     let range = -bound..=bound;
     let parts = layout.spread(points);
-    let encrypted = session.encrypt_all(&parts, range.clone(), levels.indicators)?;
+    let encrypted = session.encrypt_all(&parts, range.clone(), layout.level)?;
     let parts: Vec<Vec<f64>> = start.iter().flat_map(|centre| layout.fill(centre)).collect();
-    let started = session.encrypt_all(&parts, range, levels.centres())?;
+    let started = session.encrypt_all(&parts, range, layout.centre_level())?;
     let mut centres: Vec<Centre> = started.chunks(encrypted.len()).map(<[_]>::to_vec).collect();
 
     // The server.
-    let declared = declared_reach(bound, layout.dimension, clusters);
-    let reach = arguments.reach.unwrap_or(declared);
-    let server = Server { layout, levels, points: &encrypted, largest: bound };
+    // With coordinates of points up to 1 and of centres up to `bound`, a squared distance lies
+    // between 0 and `farthest`, and has a share of `1 / K` in the mean of `K` of them.
+    let farthest = (COORDINATE + bound).powi(2) * layout.dimension as f64;
+    let reach = arguments.reach.unwrap_or(farthest * (1.0 - 1.0 / clusters as f64));
+    let server = Server { layout, points: &encrypted, largest: bound };
     let (mut before, mut bits) = (vec![], vec![]);
     for _ in 0..*iterations {
         before = centres;
@@ -270,7 +231,11 @@ fn compute(
     let errors = Errors::between(&last.concat(), &found.concat());
     let numbers: Vec<usize> = (1..=points.len()).collect();
     output::write_out(arguments.out.as_deref(), &numbers, &nearest, &assigned)?;
-    say_centres(console, &found, last, &sizes);
+    for (j, (found, clear)) in found.iter().zip(last).enumerate() {
+        let size = sizes[j];
+        console.say(format_args!("centre {}, {size} point(s): {found:.4?}", j + 1));
+        console.say(format_args!("  in the clear: {clear:.4?}"));
+    }
     let parts = [lloyd::assign(points, &found), lloyd::assign(points, last)];
     let scored = |score: fn(&[usize], &[usize]) -> f64| {
         task.classes.as_ref().map(|classes| parts.each_ref().map(|part| score(part, classes)))
@@ -279,7 +244,7 @@ fn compute(
     // `sizes` are those of the last assignment, `reach` is the declared bound on the differences of
     // distances, inertias are in the units of the data. `class_accuracy` counts the points that are
     // right under the best naming of clusters; it and `adjusted_rand` are encrypted, then in the
-    // clear.
+    // clear. `lookups_per_point` are those that name the nearest centre (`arg_min`).
     Ok(session
         .outcome("kmeans", points.len(), session.engine(), &errors, right)
         .with("clusters", clusters)
@@ -287,7 +252,7 @@ fn compute(
         .with("dimension", layout.dimension)
         .with("iterations", iterations)
         .with("s_per_iteration", session.eval_s() / *iterations as f64)
-        .with("lookups_per_point", lookups(clusters))
+        .with("lookups_per_point", 3 * clusters - 5)
         .with("reach", reach)
         .with("inertia", task.unit.powi(2) * lloyd::inertia(points, &found))
         .with("inertia_clear", task.unit.powi(2) * lloyd::inertia(points, last))
@@ -309,19 +274,4 @@ fn decrypt(
         Ok(layout.centre(&slots.collect::<Result<Vec<_>, Failure>>()?))
     };
     centres.iter().map(&mut centre).collect()
-}
-
-/// The centres, encrypted and in the clear.
-fn say_centres(console: &Console, found: &[Point], clear: &[Point], sizes: &[usize]) {
-    let line = |centre: &Point| {
-        let shown = centre.iter().take(6).map(|x| format!("{x:>8.4}"));
-        shown.collect::<Vec<_>>().join(" ")
-    };
-    for (j, (found, clear)) in found.iter().zip(clear).enumerate() {
-        console.say(format_args!("centre {:>2}, encrypted {}", j + 1, line(found)));
-        console.say(match sizes[j] {
-            0 => format!("           in clear {}, no points: at the mean of all", line(clear)),
-            size => format!("           in clear {}, {size} point(s)", line(clear)),
-        });
-    }
 }

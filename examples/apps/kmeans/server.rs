@@ -15,10 +15,14 @@ use bellerophon::ckks::KeyLevels;
 use bellerophon::lwe::Headroom;
 use bellerophon::prelude::*;
 use common::lloyd::Point;
+use common::program::Failure;
 
 /// Clusters below this part of the mean size count as that large in the table of the reciprocal, so
 /// that it does not spend its precision on them.
 const SMALLEST: f64 = 1.0 / 16.0;
+
+/// Levels from indicators to distances.
+const ITERATION: usize = 3;
 
 /// The layout of points and centres in the slots.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,21 +34,40 @@ pub struct Layout {
     pub block: usize,
     /// Coordinates in one ciphertext, a power of two.
     pub blocks: usize,
+    /// The level at which indicators return, and of the encryption of points.
+    pub level: usize,
 }
 
 impl Layout {
-    /// The layout in ciphertexts of `slots` slots; none if a coordinate does not fit.
-    pub fn new(points: usize, clusters: usize, dimension: usize, slots: usize) -> Option<Self> {
+    /// The layout for some parameters. Refuses coordinates that do not fit a ciphertext, and
+    /// parameters with too few levels for an iteration.
+    pub fn new(
+        params: &Params,
+        points: usize,
+        clusters: usize,
+        dimension: usize,
+    ) -> Result<Self, Failure> {
+        let (slots, name) = (params.slots(), params.name());
         let block = points.max(clusters).next_power_of_two();
         let blocks = (slots / block).min(dimension.next_power_of_two());
-        (blocks > 0).then_some(Self { points, clusters, dimension, block, blocks })
+        if blocks == 0 {
+            return Err(Failure::input(format!(
+                "{points} points, but one ciphertext of the preset {name} holds {slots}"
+            )));
+        }
+        let lookups = params.lookups()?;
+        let level = lookups.level_after();
+        if level < ITERATION + lookups.levels() {
+            let why = format!("the preset {name} has too few levels for an iteration");
+            return Err(Failure::input(why));
+        }
+        Ok(Self { points, clusters, dimension, block, blocks, level })
     }
 
     fn slots(&self) -> usize {
         self.block * self.blocks
     }
 
-    /// The coordinates of each ciphertext.
     fn parts(&self) -> impl Iterator<Item = std::ops::Range<usize>> + '_ {
         let ends = |first: usize| first..(first + self.blocks).min(self.dimension);
         (0..self.dimension).step_by(self.blocks).map(ends)
@@ -70,7 +93,6 @@ impl Layout {
         self.spread(&all)
     }
 
-    /// A centre from its slots.
     pub fn centre(&self, slots: &[Vec<f64>]) -> Point {
         let of = |(k, coordinates): (usize, std::ops::Range<usize>)| {
             let part = &slots[k];
@@ -80,53 +102,30 @@ impl Layout {
     }
 
     /// The rotations of an iteration.
-    pub fn keys(&self, levels: Levels) -> KeyLevels {
-        let (block, blocks) = (self.block, self.blocks);
+    pub fn keys(&self) -> KeyLevels {
+        let Self { block, blocks, level, .. } = *self;
         KeyLevels::default()
-            .multiply(levels.indicators)
-            .inner_sum(block, 1, levels.indicators)
-            .replicate(block, 1, levels.centres())
-            .inner_sum(blocks, block as i64, levels.centres() - 1)
-            .rotate((1..self.clusters).map(|j| j as i64), levels.indicators)
-    }
-}
-
-/// The levels of an iteration in the chain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Levels {
-    /// The level at which indicators return, and of the encryption of points.
-    pub indicators: usize,
-}
-
-impl Levels {
-    /// Levels from indicators to distances.
-    const ITERATION: usize = 3;
-
-    /// From the levels of the parameters; none if an iteration does not fit.
-    pub fn new(params: &Params) -> bellerophon::Result<Option<Self>> {
-        let lookups = params.lookups()?;
-        let indicators = lookups.level_after();
-        let fits = indicators >= Self::ITERATION + lookups.levels();
-        Ok(fits.then_some(Self { indicators }))
+            .multiply(level)
+            .inner_sum(block, 1, level)
+            .replicate(block, 1, self.centre_level())
+            .inner_sum(blocks, block as i64, self.centre_level() - 1)
+            .rotate((1..self.clusters).map(|j| j as i64), level)
     }
 
-    /// The level of centres.
-    pub fn centres(self) -> usize {
-        self.indicators - 2
+    pub fn centre_level(&self) -> usize {
+        self.level - 2
     }
 }
 
 /// The data of the server.
 pub struct Server<'a> {
     pub layout: &'a Layout,
-    pub levels: Levels,
     /// The points, part by part.
     pub points: &'a [Ciphertext],
     /// Bound on every coordinate.
     pub largest: f64,
 }
 
-/// A centre, part by part.
 pub type Centre = Vec<Ciphertext>;
 
 impl Server<'_> {
@@ -140,7 +139,7 @@ impl Server<'_> {
     ) -> bellerophon::Result<Vec<Ciphertext>> {
         let distances = centres.iter().map(|centre| self.distance(evaluator, centre));
         let distances = distances.collect::<bellerophon::Result<Vec<_>>>()?;
-        let total = sum(evaluator, distances.iter().cloned().map(Ok))?;
+        let total = evaluator.add_many(&distances)?;
         // K times the difference to the mean; the factor K goes into the scale.
         let count = distances.len();
         let beside = |distance: &Ciphertext| {
@@ -165,11 +164,10 @@ impl Server<'_> {
         let lanes = lanes.collect::<bellerophon::Result<Vec<_>>>()?;
         let indicators = evaluator.tables()?.arg_min(&lanes, Headroom::TABLE)?;
         drop(lanes);
-        let level = self.levels.indicators;
         // The worst case of a decision is a tie, and either cluster is then right. So only the
         // noise of the indicators counts.
         let packed = indicators.iter().map(|bits| {
-            let packed = evaluator.pack_ends(bits, level)?;
+            let packed = evaluator.pack_ends(bits, self.layout.level)?;
             packed.assume_noise(bits.meta().noise.predicted)
         });
         packed.collect()
@@ -181,7 +179,7 @@ impl Server<'_> {
             let moved = evaluator.sub(c, &evaluator.mul_integer(x, 2)?)?;
             evaluator.mul(c, &moved)
         });
-        let sum = sum(evaluator, parts)?;
+        let sum = evaluator.add_many(&parts.collect::<bellerophon::Result<Vec<_>>>()?)?;
         let (blocks, block) = (self.layout.blocks, self.layout.block as i64);
         evaluator.inner_sum(&sum, blocks, block)
     }
@@ -200,7 +198,7 @@ impl Server<'_> {
             let total = evaluator.with_len(evaluator.sum_slots(bits)?, block)?;
             evaluator.mul_values(&total, &mask)
         });
-        let counts = sum(evaluator, counts)?;
+        let counts = evaluator.add_many(&counts.collect::<bellerophon::Result<Vec<_>>>()?)?;
         let counts = evaluator.with_len(counts, clusters)?;
         let most = points as f64;
         let margin = 0.01 * most;
@@ -209,7 +207,7 @@ impl Server<'_> {
         let smallest = smallest_size(most, clusters as f64);
         // The next iteration begins at the level of look-ups.
         let reciprocal = MapRequest::new(|count| 1.0 / count.max(smallest)).over(domain);
-        evaluator.map_with(&counts, &reciprocal.leaving(self.levels.indicators))
+        evaluator.map_with(&counts, &reciprocal.leaving(self.layout.level))
     }
 
     /// The means of the points of each cluster.
@@ -259,13 +257,4 @@ impl Server<'_> {
 /// The size below which clusters count as that large.
 fn smallest_size(points: f64, clusters: f64) -> f64 {
     (SMALLEST * points / clusters).max(1.0)
-}
-
-/// The sum of one ciphertext or more.
-fn sum(
-    evaluator: &Evaluator,
-    mut parts: impl Iterator<Item = bellerophon::Result<Ciphertext>>,
-) -> bellerophon::Result<Ciphertext> {
-    let first = parts.next().expect("a point has coordinates")?;
-    parts.try_fold(first, |sum, part| evaluator.add(&sum, &part?))
 }

@@ -17,13 +17,16 @@ use std::process::ExitCode;
 
 use bellerophon::{
     circuits::learning::{LogisticRegression, LogisticSpec, accuracy, area_under_curve},
-    ckks::{self, Interval, LevelGroup, ModulusChain, ParamsSpec, Security, simulator::Simulator},
-    prelude::*,
+    ckks::{
+        self, Ciphertext, CkksOps, Declaration, Encoder, EvaluationKeys, Evaluator, Interval,
+        KeyLevels, LevelGroup, ModulusChain, ParamsSpec, SecretKey, Security, simulator::Simulator,
+    },
 };
 use common::data::{self, Table};
 use common::prelude::*;
 use common::unit::Unit;
 use rand::RngExt;
+use rand_chacha::ChaCha20Rng;
 
 const FOLDS: usize = 5;
 const TRAINING: &str = "training";
@@ -84,7 +87,7 @@ const HEADROOM: u32 = 6;
 
 impl Preset {
     /// A chain with this many levels, at the largest scale that security allows.
-    fn params(self, levels: usize) -> Result<Params, Failure> {
+    fn params(self, levels: usize) -> Result<ckks::Params, Failure> {
         let special = self.special.0 * self.special.1 as u32;
         let log_scale = (self.budget - special - HEADROOM) / (levels as u32 + 1);
         if log_scale < *LOG_SCALES.start() {
@@ -101,8 +104,7 @@ impl Preset {
             levels: vec![LevelGroup::single(log_scale, levels)],
             special: self.special,
         };
-        let slots = ParamsSpec::from_chain(&chain, log_scale, Security::Bits128)?;
-        Ok(Params::new(bellerophon::ParamsSpec::arithmetic(self.name, slots))?)
+        Ok(ckks::Params::new(ParamsSpec::from_chain(&chain, log_scale, Security::Bits128)?)?)
     }
 }
 
@@ -157,12 +159,11 @@ fn prepare(arguments: &Arguments) -> Result<Data, Failure> {
         return Err(Failure::input(format!("{source}: {found} rows: need at least {FOLDS}")));
     }
     let labels = table.labels(place)?;
-    let features: Vec<usize> = (0..table.names.len()).filter(|&c| c != place).collect();
-    let unit = |&c: &usize| Unit::of_feature(table.rows.iter().map(|row| row[c]));
-    let units: Vec<Unit> = features.iter().map(unit).collect();
-    let scaled =
-        |row: &Vec<f64>| features.iter().zip(&units).map(|(&c, unit)| unit.enter(row[c])).collect();
-    let rows = table.rows.iter().map(scaled).collect();
+    let (mut rows, _) = table.split(place);
+    for feature in 0..rows[0].len() {
+        let unit = Unit::of_feature(rows.iter().map(|row| row[feature]));
+        rows.iter_mut().for_each(|row| row[feature] = unit.enter(row[feature]));
+    }
     let order = random::shuffled(labels.len(), &mut random::seeded(SEED));
     let data = Data { label: table.names[place].clone(), table, rows, labels, order };
     check_folds(&data)?;
@@ -210,12 +211,28 @@ struct Outcome {
     /// Row numbers, in the order in which they were tested.
     rows: Vec<usize>,
     labels: Vec<bool>,
+    encrypted: Scored,
+    clear: Scored,
+}
+
+/// Scores and probabilities of the rows, and the AUC of each fold.
+#[derive(Default)]
+struct Scored {
     scores: Vec<f64>,
-    scores_clear: Vec<f64>,
     probabilities: Vec<f64>,
-    probabilities_clear: Vec<f64>,
     auc: Vec<f64>,
-    auc_clear: Vec<f64>,
+}
+
+impl Scored {
+    fn add(&mut self, scores: &[f64], probabilities: &[f64], labels: &[bool]) {
+        self.scores.extend(scores);
+        self.probabilities.extend(probabilities);
+        self.auc.push(area_under_curve(scores, labels));
+    }
+
+    fn mean_auc(&self) -> f64 {
+        self.auc.iter().sum::<f64>() / self.auc.len() as f64
+    }
 }
 
 /// The protocol: client, server, client, once a fold.
@@ -228,25 +245,26 @@ fn compute(arguments: &Arguments, preset: Preset, data: &Data) -> Result<Facts, 
     let fit = LogisticRegression::new(spec).map_err(Failure::input)?;
     let after = LogisticRegression::SCORE_LEVELS + fit.probability_levels();
     let params = preset.params(fit.levels() + after)?;
-    if fit.slots() > params.slots() {
+    if fit.slots() > params.max_slots() {
         return Err(Failure::input(format!(
             "{}: {most} rows of {features} features take {} slots, but one ciphertext of the \
              preset {} holds {}",
             data.table.source,
             fit.slots(),
             preset.name,
-            params.slots()
+            params.max_slots()
         )));
     }
 
     // The client.
-    let level = params.levels();
-    let needs = Needs::new().keys(&fit.training_keys(level)).keys(&fit.inference_keys(after));
-    let mut session = Session::open(params, &needs)?;
+    let stages = Stages::default();
+    let level = params.max_level();
+    let needs = fit.training_keys(level).and(&fit.inference_keys(after));
+    let mut parties = stages.run(KEY_GENERATION, || Parties::open(&params, &needs))?;
 
     // The declarations of scores and probabilities, for any table and rows of the shape and the
     // range.
-    let simulator = Simulator::new(session.params.ckks());
+    let simulator = Simulator::new(&params);
     let unit = Interval::real(*UNIT.start(), *UNIT.end())?;
     let any = |level| simulator.encrypt(&vec![0.0; fit.slots()], unit, level);
     let model = fit.train(&simulator, &any(level)?, |_| {})?;
@@ -255,53 +273,59 @@ fn compute(arguments: &Arguments, preset: Preset, data: &Data) -> Result<Facts, 
 
     let folds = if arguments.common.small { 1 } else { FOLDS };
     let mut outcome = Outcome::default();
+    let mut ciphertext_bytes = 0;
     for fold in 0..folds {
         let (rows, labels, test) = data.fold(fold);
         let test_rows: Vec<Vec<f64>> = test.iter().map(|&row| data.rows[row].clone()).collect();
 
         // The client.
-        let table = session.encrypt(&fit.pack_training(&rows, &labels)?, UNIT, level)?;
-        let queries = session.encrypt(&fit.pack(&test_rows)?, UNIT, after)?;
+        let table = parties.encrypt(&fit.pack_training(&rows, &labels)?, level)?;
+        ciphertext_bytes = table.lattice().byte_len(params.lattice()) as u64;
+        let queries = parties.encrypt(&fit.pack(&test_rows)?, after)?;
 
         // The server.
-        let model = session.serve(TRAINING, |server| fit.train(server, &table, |_| {}))?;
+        let server = &parties.server;
+        let model = stages.run(TRAINING, || fit.train(server, &table, |_| {}))?;
         let [scores, probabilities] =
-            session.serve(PREDICTION, |server| predictions(&fit, server, &model, &queries))?;
+            stages.run(PREDICTION, || predictions(&fit, server, &model, &queries))?;
 
         // The client, and the same procedure in the clear.
-        let mut scores = session.read(&scores, declared_scores)?;
-        let mut probabilities = session.read(&probabilities, declared_probabilities)?;
-        scores.truncate(test.len());
-        probabilities.truncate(test.len());
+        let scores = parties.read(&scores, declared_scores)?;
+        let probabilities = parties.read(&probabilities, declared_probabilities)?;
+        let (scores, probabilities) = (&scores[..test.len()], &probabilities[..test.len()]);
         let weights = fit.train_clear(&rows, &labels)?;
+        let labels: Vec<bool> = test.iter().map(|&row| data.labels[row]).collect();
         let score = |row: &Vec<f64>| {
             weights[0] + row.iter().zip(&weights[1..]).map(|(x, w)| x * w).sum::<f64>()
         };
         let clear: Vec<f64> = test_rows.iter().map(score).collect();
-        let labels: Vec<bool> = test.iter().map(|&row| data.labels[row]).collect();
-        outcome.auc.push(area_under_curve(&scores, &labels));
-        outcome.auc_clear.push(area_under_curve(&clear, &labels));
-        outcome.probabilities_clear.extend(clear.iter().map(|&s| fit.sigmoid().eval(s)));
+        let probabilities_clear: Vec<f64> = clear.iter().map(|&s| fit.sigmoid().eval(s)).collect();
+        outcome.encrypted.add(scores, probabilities, &labels);
+        outcome.clear.add(&clear, &probabilities_clear, &labels);
         outcome.rows.extend(test);
         outcome.labels.extend(labels);
-        outcome.scores.extend(scores);
-        outcome.scores_clear.extend(clear);
-        outcome.probabilities.extend(probabilities);
     }
 
-    let errors = Errors::between(&outcome.probabilities_clear, &outcome.probabilities);
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    let lattice = session.params.ckks().lattice();
+    let Outcome { rows, labels, encrypted, clear } = &outcome;
+    let errors = Errors::between(&clear.probabilities, &encrypted.probabilities);
+    let lattice = params.lattice();
     if let Some(path) = &arguments.out {
         write(path, &outcome)?;
     }
-    let train_s = session.stages.seconds(&[TRAINING]);
-    Ok(session
-        .report(outcome.rows.len(), "ckks", &errors)
-        .with("accuracy", accuracy(&outcome.scores, &outcome.labels))
-        .with("accuracy_clear", accuracy(&outcome.scores_clear, &outcome.labels))
-        .with("auc", mean(&outcome.auc))
-        .with("auc_clear", mean(&outcome.auc_clear))
+    let train_s = stages.seconds(&[TRAINING]);
+    let report = Report {
+        security_bits: params.security_bits(),
+        engine: "ckks".to_string(),
+        eval_s: stages.seconds(&[TRAINING, PREDICTION]),
+        eval_key_bytes: parties.server.keys().byte_len() as u64,
+        ciphertext_bytes,
+        ..Report::of(rows.len(), preset.name, &stages, &errors)
+    };
+    Ok(Facts::of(report)
+        .with("accuracy", accuracy(&encrypted.scores, labels))
+        .with("accuracy_clear", accuracy(&clear.scores, labels))
+        .with("auc", encrypted.mean_auc())
+        .with("auc_clear", clear.mean_auc())
         .with("s_per_iteration", train_s / (folds * iterations) as f64)
         .with("train_s", train_s / folds as f64)
         .with("rows", data.labels.len())
@@ -313,7 +337,39 @@ fn compute(arguments: &Arguments, preset: Preset, data: &Data) -> Result<Facts, 
         .with("log2_qp", lattice.q().log2_modulus() + lattice.p().log2_modulus())
         .with("source", &data.table.source)
         .with("label", &data.label)
-        .seconds("stages", &session.stages))
+        .seconds("stages", &stages))
+}
+
+/// The client and its server on the CKKS scheme alone: a [`Session`] takes parameters that promise
+/// correct bits for any program, and these are made for one.
+struct Parties {
+    secret: SecretKey,
+    server: Evaluator,
+    rng: ChaCha20Rng,
+}
+
+impl Parties {
+    fn open(params: &ckks::Params, needs: &KeyLevels) -> Result<Self, Failure> {
+        let mut rng = random::fresh()?;
+        let secret = SecretKey::generate(params.lattice(), &mut rng)?;
+        let keys = EvaluationKeys::generate(params, &secret, needs, &mut rng)?;
+        Ok(Self { secret, server: Evaluator::new(params, &keys)?, rng })
+    }
+
+    /// The client encrypts values of [`UNIT`] at a level.
+    fn encrypt(&mut self, values: &[f64], level: usize) -> ckks::Result<Ciphertext> {
+        let params = self.server.params();
+        let range = Interval::real(*UNIT.start(), *UNIT.end())?;
+        let limbs = params.limbs_at(level);
+        let plain = Encoder::new(params).encode(values, range, params.scale(), limbs)?;
+        ckks::encrypt(params, &plain, &self.secret, &mut self.rng)
+    }
+
+    /// The server publishes a result as the program declares it, and the client decrypts it.
+    fn read(&self, result: &Ciphertext, declared: Declaration) -> ckks::Result<Vec<f64>> {
+        let published = self.server.publish(result, declared)?;
+        ckks::decrypt_values(self.server.params(), published.as_ref(), &self.secret)
+    }
 }
 
 /// Scores and probabilities of rows under a model.
@@ -334,6 +390,7 @@ fn write(path: &std::path::Path, outcome: &Outcome) -> Result<(), Failure> {
     order.sort_by_key(|&i| outcome.rows[i]);
     let sorted = |values: &[f64]| order.iter().map(|&i| values[i]).collect::<Vec<_>>();
     let labels: Vec<f64> = order.iter().map(|&i| f64::from(u8::from(outcome.labels[i]))).collect();
-    let (expected, got) = (sorted(&outcome.probabilities_clear), sorted(&outcome.probabilities));
+    let [expected, got] =
+        [&outcome.clear, &outcome.encrypted].map(|scored| sorted(&scored.probabilities));
     output::write_out(Some(path), &labels, &expected, &got)
 }

@@ -14,7 +14,6 @@ use common::prelude::*;
 use common::stats;
 use image::Image;
 
-/// The seed of the image.
 const SEED: u64 = 15;
 
 /// The declared range of the results: pixels, with the error of tables.
@@ -57,11 +56,10 @@ fn main() -> ExitCode {
     program::report(Defaults::of(&WITH_VALUES), run)
 }
 
-/// The protocol: client, server, client.
 fn run(arguments: &Arguments, _: &Console) -> Result<Facts, Failure> {
     let Arguments { common, tables, window, out, .. } = arguments;
     output::check_out(out.as_deref(), None)?;
-    let side = arguments.side.unwrap_or(if common.small { SMALL } else { SIDE });
+    let side = common.size(arguments.side, SMALL, SIDE);
     let params = session::params(common)?;
     let fits = side <= LARGEST_SIDE && side * side <= params.slots();
     if side == 0 || !side.is_multiple_of(*window) || !fits {

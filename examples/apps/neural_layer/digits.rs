@@ -5,10 +5,8 @@ use rand_chacha::ChaCha20Rng;
 
 use common::random;
 
-/// Rows and columns of an image.
 pub const SIDE: usize = 8;
 
-/// Pixels of an image.
 pub const PIXELS: usize = SIDE * SIDE;
 
 /// The digits, as seven rows of five pixels each, from the top; the leftmost pixel is bit 4.
@@ -25,7 +23,6 @@ const GLYPHS: [[u8; 7]; 10] = [
     [0b01110, 0b10001, 0b10001, 0b01111, 0b00001, 0b00010, 0b01100],
 ];
 
-/// The number of digits.
 pub const CLASSES: usize = GLYPHS.len();
 
 /// Standard deviation of the noise on every pixel.

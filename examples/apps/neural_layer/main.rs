@@ -15,19 +15,17 @@ use std::process::ExitCode;
 use bellerophon::circuits::lintrans::{LinearOptions, LinearTransform};
 use bellerophon::circuits::matrix::Matrix;
 use bellerophon::prelude::*;
+use common::network::{Linear, Network, best};
 use common::prelude::*;
 use common::stats::equal;
 use digits::{CLASSES, Image, PIXELS};
-use network::{Linear, Network, best};
 
-/// The seed of the images, and of the network before training.
 const SEED: u64 = 64;
 
 const TRAINED_ON: usize = 6000;
 const EPOCHS: usize = 20;
 const HIDDEN: usize = 32;
 
-/// The default number of images.
 const IMAGES: usize = 16;
 const SMALL: usize = 2;
 
@@ -65,7 +63,7 @@ struct Arguments {
 fn main() -> ExitCode {
     program::report(Defaults::of(&WITH_LOOKUPS), |arguments: &Arguments, console| {
         output::check_out(arguments.out.as_deref(), None)?;
-        let count = arguments.count.unwrap_or(if arguments.common.small { SMALL } else { IMAGES });
+        let count = arguments.common.size(arguments.count, SMALL, IMAGES);
         let params = session::params(&arguments.common)?;
         let most = (params.slots() / PIXELS).min(256);
         if !count.is_power_of_two() || count > most {
@@ -75,7 +73,7 @@ fn main() -> ExitCode {
             )));
         }
         let mut rng = random::seeded(SEED);
-        let network = Network::train(&digits::draw(TRAINED_ON, &mut rng), HIDDEN, EPOCHS, &mut rng);
+        let network = network::train(&digits::draw(TRAINED_ON, &mut rng), HIDDEN, EPOCHS, &mut rng);
         let images = digits::draw(count.max(CLASSES), &mut rng);
         compute(arguments, params, &network, &images[..count], console)
     })
@@ -107,7 +105,6 @@ impl Layer {
     }
 }
 
-/// The protocol: client, server, client.
 fn compute(
     arguments: &Arguments,
     params: Params,
@@ -120,9 +117,9 @@ fn compute(
     // The server prepares its network for images side by side.
     let lookups = params.lookups().map_err(Failure::input)?;
     let (before, after) = (lookups.levels() + LAYER_LEVELS, lookups.level_after());
-    let filling = network.clone().filling(REACH);
-    let first = Layer::new(&params, &filling.first, count, before)?;
-    let second = Layer::new(&params, &filling.second, count, after)?;
+    let filling = network::filling(network.clone(), REACH);
+    let first = Layer::new(&params, &filling.layers[0], count, before)?;
+    let second = Layer::new(&params, &filling.layers[1], count, after)?;
     let keys = first.transform.keys().and(&second.transform.keys());
     let needs = arguments.tables.of(&params)?.1.keys(&keys);
     let mut session = Session::open(params, &needs)?;

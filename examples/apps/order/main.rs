@@ -13,12 +13,12 @@ use std::time::Instant;
 
 use bellerophon::circuits::{approx::Sign, bootstrap::BootstrapSpec, ordering::Comparator};
 use bellerophon::prelude::*;
-use bellerophon::{FailureProbability, ParamsSpec, Result as Computed};
+use bellerophon::{FailureProbability, ParamsSpec};
+use clap::ValueEnum;
 use common::prelude::*;
 use rand::RngExt;
 use task::{Part, RANGE, Task};
 
-/// The values of `--preset`: the sets with bootstrapping.
 const PRESETS: [&str; 2] = ["bootstrapping", "bootstrapping-dense"];
 
 /// `log2` of the difference, relative to the range, that the comparator distinguishes, and the
@@ -50,9 +50,7 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments, console: &Console) -> Result<Facts, Failure> {
     let Arguments { common, only } = arguments;
-    let all = [Part::Sort, Part::Median, Part::Top, Part::Histogram];
-    let parts = all.into_iter().filter(|part| only.is_none_or(|only| only == *part));
-    let tasks: Vec<Task> = parts.map(|part| part.task(common.small)).collect();
+    let parts = Part::value_variants().iter().filter(|&&part| only.is_none_or(|only| only == part));
     let (log2_margin, degrees) = if common.small { COARSE } else { FINE };
     let comparator = Comparator::of(Sign::of_degrees(1.0, log2_margin.exp2(), degrees)?)?;
     console.say(format_args!("{comparator}"));
@@ -61,19 +59,22 @@ fn run(arguments: &Arguments, console: &Console) -> Result<Facts, Failure> {
     let mut found = Findings::default();
     // Fewer slots take smaller matrices of the bootstrap: vectors of one length share a key set.
     let mut by_slots: BTreeMap<usize, Vec<Task>> = BTreeMap::new();
-    for task in tasks {
-        let slots = task.values().next_power_of_two().max(LEAST_SLOTS);
+    for &part in parts {
+        let task = Task::of(part, common.small);
+        let slots = task.values.next_power_of_two().max(LEAST_SLOTS);
         by_slots.entry(slots).or_default().push(task);
     }
     for (slots, tasks) in by_slots {
-        let server = Session::open(preset, slots, &tasks, &mut found)?;
+        let parties = found.open(preset, slots, &tasks)?;
         for task in tasks {
-            server.run(task, &comparator, &mut found, console)?;
+            found.run(task, &comparator, &parties, console)?;
         }
-        found.failures = found.failures.and(server.server.failures().log2(), 1);
+        found.failures = found.failures.and(parties.1.failures().log2(), 1);
     }
 
-    let errors = Errors { max: found.max, mean: found.sum_of_means / found.parts as f64 };
+    let max = found.errors.iter().map(|errors| errors.max).fold(0.0, f64::max);
+    let sum_of_means: f64 = found.errors.iter().map(|errors| errors.mean).sum();
+    let errors = Errors { max, mean: sum_of_means / found.errors.len() as f64 };
     let report = Report {
         security_bits: found.security_bits,
         engine: "ckks bootstrapping".into(),
@@ -95,67 +96,53 @@ struct Findings {
     stages: Stages,
     /// Seconds, largest error and the bound on it, for each part.
     facts: Facts,
-    parts: usize,
+    /// The errors of each part, in its unit.
+    errors: Vec<Errors>,
     values: usize,
     security_bits: f64,
     eval_s: f64,
-    /// The largest error, and the sum of the mean errors of the parts.
-    max: f64,
-    sum_of_means: f64,
     /// The largest key set and the largest operand.
     key_bytes: usize,
     ciphertext_bytes: usize,
     failures: FailureProbability,
 }
 
-/// Client and server for vectors with one number of slots.
-struct Session {
-    client: ClientKey,
-    server: Evaluator,
-}
-
-impl Session {
+impl Findings {
+    /// Client and server for vectors with one number of slots.
     fn open(
+        &mut self,
         preset: Preset,
         slots: usize,
         tasks: &[Task],
-        found: &mut Findings,
-    ) -> Result<Self, Failure> {
+    ) -> Result<(ClientKey, Evaluator), Failure> {
         let spec = preset.spec()?;
         let bootstrap = spec.bootstrap.clone().map(|full| BootstrapSpec { slots, ..full });
-        let stages = &mut found.stages;
+        let stages = &self.stages;
         let params = stages.run("parameters", || Params::new(ParamsSpec { bootstrap, ..spec }))?;
         let level = params.levels();
         let keys = |needs: Needs, task: &Task| needs.keys(&task.keys(level));
         let needs = tasks.iter().fold(Needs::new().bootstrap(), keys);
-        let (client, keys) = stages.run(KEY_GENERATION, || -> Computed<_> {
-            let client = ClientKey::generate(&params)?;
-            let keys = client.evaluation_keys(&needs)?;
-            Ok((client, keys))
-        })?;
-        let key_bytes = keys.byte_len();
-        stages.made(key_bytes as u64);
+        let (client, keys) = session::keys(&params, &needs, stages)?;
+        self.key_bytes = self.key_bytes.max(keys.byte_len());
+        self.security_bits = params.security_bits();
         let server = stages.run("matrices", || Evaluator::new(keys)?.with_auto_bootstrap())?;
-        found.key_bytes = found.key_bytes.max(key_bytes);
-        found.security_bits = params.security_bits();
-        Ok(Self { client, server })
+        Ok((client, server))
     }
 
     /// A part, compared with the exact result.
     fn run(
-        &self,
+        &mut self,
         task: Task,
         comparator: &Comparator,
-        found: &mut Findings,
+        (client, server): &(ClientKey, Evaluator),
         console: &Console,
     ) -> Result<(), Failure> {
-        let Self { client, server } = self;
         let params = client.params();
         let mut rng = random::fresh()?;
-        let values: Vec<f64> = (0..task.values()).map(|_| rng.random_range(RANGE)).collect();
+        let values: Vec<f64> = (0..task.values).map(|_| rng.random_range(RANGE)).collect();
         let x = client.encrypt_with(&values, RANGE, params.levels(), &mut rng)?;
         let begin = Instant::now();
-        let y = found.stages.run(task.name(), || task.evaluate(comparator, server, &x))?;
+        let y = self.stages.run(task.name(), || task.evaluate(comparator, server, &x))?;
         let seconds = begin.elapsed().as_secs_f64();
         let got = client.decrypt(&server.publish(&y, task.declaration())?)?;
         let expected = task.expected(&values);
@@ -172,16 +159,14 @@ impl Session {
             return Err(Failure::run(format!("{task}: an error of {worst:e} above {bound:e}")));
         }
         let ciphertext_bytes = x.lattice().byte_len(params.ckks().lattice());
-        found.facts = std::mem::take(&mut found.facts)
+        self.facts = std::mem::take(&mut self.facts)
             .with(format!("{task}_s"), seconds)
             .with(format!("{task}_max_err"), worst)
             .with(format!("{task}_bound"), bound);
-        found.parts += 1;
-        found.values += task.values();
-        found.eval_s += seconds;
-        found.max = found.max.max(worst / task.unit());
-        found.sum_of_means += mean / task.unit();
-        found.ciphertext_bytes = found.ciphertext_bytes.max(ciphertext_bytes);
+        self.errors.push(Errors { max: worst / task.unit(), mean: mean / task.unit() });
+        self.values += task.values;
+        self.eval_s += seconds;
+        self.ciphertext_bytes = self.ciphertext_bytes.max(ciphertext_bytes);
         Ok(())
     }
 }

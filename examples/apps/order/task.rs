@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use bellerophon::Result as Computed;
 use bellerophon::circuits::ordering::{Comparator, Order, OrderTask};
 use bellerophon::ckks::KeyLevels;
 use bellerophon::prelude::*;
@@ -28,126 +27,93 @@ pub enum Part {
 
 /// A part and its size.
 #[derive(Debug, Clone, Copy)]
-pub enum Task {
-    /// Sort this many numbers.
-    Sort { values: usize },
-    /// Their median.
-    Median { values: usize },
-    /// The largest of them.
-    Top { count: usize, values: usize },
-    /// Counts in bins of equal width.
-    Histogram { bins: usize, values: usize },
+pub struct Task {
+    part: Part,
+    /// The number of operand values.
+    pub values: usize,
+    /// The number of results of [`Part::Top`], or of bins.
+    count: usize,
 }
 
 /// The name in reports, with the number of values.
 impl fmt::Display for Task {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Sort { values } => write!(f, "sort_{values}"),
-            Self::Median { values } => write!(f, "median_{values}"),
-            Self::Top { count, values } => write!(f, "top{count}_{values}"),
-            Self::Histogram { values, .. } => write!(f, "histogram_{values}"),
-        }
-    }
-}
-
-impl Part {
-    /// The size of the part.
-    pub fn task(self, small: bool) -> Task {
-        match (self, small) {
-            (Self::Sort, false) => Task::Sort { values: 4096 },
-            (Self::Sort, true) => Task::Sort { values: 2 },
-            (Self::Median, false) => Task::Median { values: 1 << 15 },
-            (Self::Median, true) => Task::Median { values: 2 },
-            (Self::Top, false) => Task::Top { count: 16, values: 4096 },
-            (Self::Top, true) => Task::Top { count: 1, values: 2 },
-            (Self::Histogram, false) => Task::Histogram { bins: 16, values: 1 << 15 },
-            (Self::Histogram, true) => Task::Histogram { bins: 2, values: 4 },
+        let Self { part, values, count } = self;
+        match part {
+            Part::Sort => write!(f, "sort_{values}"),
+            Part::Median => write!(f, "median_{values}"),
+            Part::Top => write!(f, "top{count}_{values}"),
+            Part::Histogram => write!(f, "histogram_{values}"),
         }
     }
 }
 
 impl Task {
-    /// The number of operand values.
-    pub fn values(self) -> usize {
-        match self {
-            Self::Sort { values }
-            | Self::Median { values }
-            | Self::Top { values, .. }
-            | Self::Histogram { values, .. } => values,
-        }
+    /// A part in its full or its small size.
+    pub fn of(part: Part, small: bool) -> Self {
+        let (values, count) = match (part, small) {
+            (Part::Sort | Part::Top, false) => (4096, 16),
+            (Part::Median | Part::Histogram, false) => (1 << 15, 16),
+            (Part::Histogram, true) => (4, 2),
+            (_, true) => (2, 1),
+        };
+        Self { part, values, count }
     }
 
-    /// The name among the stages.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Sort { .. } => "sort",
-            Self::Median { .. } => "median",
-            Self::Top { .. } => "largest values",
-            Self::Histogram { .. } => "histogram",
+        match self.part {
+            Part::Sort => "sort",
+            Part::Median => "median",
+            Part::Top => "largest values",
+            Part::Histogram => "histogram",
         }
     }
 
-    /// The declaration of the result.
     pub fn declaration(self) -> Declaration {
-        match self {
-            Self::Histogram { values, .. } => {
-                Declaration::from(-(values as f64)..=2.0 * values as f64)
-            }
-            _ => Declaration::from(PUBLISHED),
-        }
+        let n = self.values as f64;
+        Declaration::from(if self.part == Part::Histogram { -n..=2.0 * n } else { PUBLISHED })
     }
 
     /// The unit of its errors: for counts, the number of values.
     pub fn unit(self) -> f64 {
-        match self {
-            Self::Histogram { values, .. } => values as f64,
-            _ => 1.0,
-        }
+        if self.part == Part::Histogram { self.values as f64 } else { 1.0 }
     }
 
     /// The keys of the part, up to the level of fresh vectors.
     pub fn keys(self, level: usize) -> KeyLevels {
-        match self {
-            Self::Sort { values } | Self::Top { values, .. } => {
-                OrderTask::Sort { len: values }.keys(level)
-            }
-            Self::Median { values } | Self::Histogram { values, .. } => {
-                OrderTask::Count { slots: values.next_power_of_two() }.keys(level)
-            }
-        }
+        let task = match self.part {
+            Part::Sort | Part::Top => OrderTask::Sort { len: self.values },
+            _ => OrderTask::Count { slots: self.values.next_power_of_two() },
+        };
+        task.keys(level)
     }
 
-    /// The code of the server.
     pub fn evaluate(
         self,
         comparator: &Comparator,
         server: &Evaluator,
         x: &Ciphertext,
-    ) -> Computed<Ciphertext> {
-        Ok(match self {
-            Self::Sort { .. } => comparator.sort(server, x, Order::Ascending)?,
-            Self::Median { .. } => comparator.median(server, x)?,
-            Self::Top { count, .. } => comparator.top_k(server, x, count)?,
-            Self::Histogram { bins, .. } => comparator.histogram(server, x, &edges(bins))?,
-        })
+    ) -> bellerophon::Result<Ciphertext> {
+        match self.part {
+            Part::Sort => comparator.sort(server, x, Order::Ascending),
+            Part::Median => comparator.median(server, x),
+            Part::Top => comparator.top_k(server, x, self.count),
+            Part::Histogram => comparator.histogram(server, x, &self.edges()),
+        }
     }
 
     /// The same on plain numbers, as many as the result has.
     pub fn expected(self, values: &[f64]) -> Vec<f64> {
-        let mut sorted = values.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        match self {
-            Self::Sort { .. } => sorted,
-            Self::Median { values: n } => {
-                vec![0.5 * (sorted[(n - 1) / 2] + sorted[n / 2]); n]
-            }
-            Self::Top { count, .. } => sorted.into_iter().rev().take(count).collect(),
-            Self::Histogram { bins, .. } => {
-                let mut counts = vec![0.0; bins];
+        let (n, sorted) = (self.values, sorted(values));
+        match self.part {
+            Part::Sort => sorted,
+            Part::Median => vec![0.5 * (sorted[(n - 1) / 2] + sorted[n / 2]); n],
+            Part::Top => sorted.into_iter().rev().take(self.count).collect(),
+            Part::Histogram => {
+                let mut counts = vec![0.0; self.count];
                 for x in values {
-                    let bin = ((x + 1.0) / 2.0 * bins as f64) as usize;
-                    counts[bin.min(bins - 1)] += 1.0;
+                    let bin = ((x + 1.0) / 2.0 * self.count as f64) as usize;
+                    counts[bin.min(self.count - 1)] += 1.0;
                 }
                 counts
             }
@@ -157,19 +123,14 @@ impl Task {
     /// The bound that the library states for the error. For counts it depends on the number of
     /// values near each edge.
     pub fn bound(self, comparator: &Comparator, values: &[f64]) -> f64 {
-        let width = RANGE.end() - RANGE.start();
-        let slots = values.len().next_power_of_two();
-        let near =
-            |edge: f64, reach: f64| values.iter().filter(|x| (**x - edge).abs() < reach).count();
-        match self {
-            Self::Sort { values } => width * comparator.error(OrderTask::Sort { len: values }),
-            Self::Top { count, values } => {
-                width * comparator.error(OrderTask::TopK { len: values, k: count })
-            }
-            Self::Median { values: n } => {
+        let (n, width) = (self.values, RANGE.end() - RANGE.start());
+        let slots = n.next_power_of_two();
+        match self.part {
+            Part::Sort => width * comparator.error(OrderTask::Sort { len: n }),
+            Part::Top => width * comparator.error(OrderTask::TopK { len: n, k: self.count }),
+            Part::Median => {
                 // The distance from the middle to the ranks that the comparator may return.
-                let mut sorted = values.to_vec();
-                sorted.sort_by(f64::total_cmp);
+                let sorted = sorted(values);
                 let (off, middle) = (comparator.quantile_rank_error() * n as f64, 0.5 * n as f64);
                 let place = |rank: f64| sorted[(rank.max(0.0) as usize).min(n - 1)];
                 let truth = self.expected(values)[0];
@@ -177,18 +138,24 @@ impl Task {
                 let high = place((middle + off).floor()) - truth;
                 width * comparator.error(OrderTask::Quantile { slots }) + low.max(high)
             }
-            Self::Histogram { bins, values: n } => {
+            Part::Histogram => {
                 let reach = width * comparator.margin() * 1.001;
-                let most =
-                    edges(bins).windows(2).map(|e| near(e[0], reach) + near(e[1], reach)).max();
-                0.5 * most.unwrap_or(0) as f64
-                    + 2.0 * n as f64 * comparator.error(OrderTask::Count { slots })
+                let near = |edge: f64| values.iter().filter(|x| (**x - edge).abs() < reach).count();
+                let most = self.edges().windows(2).map(|e| near(e[0]) + near(e[1])).max();
+                let missed = 2.0 * n as f64 * comparator.error(OrderTask::Count { slots });
+                0.5 * most.unwrap_or(0) as f64 + missed
             }
         }
     }
+
+    /// Ends of bins of equal width.
+    fn edges(self) -> Vec<f64> {
+        (0..=self.count).map(|i| -1.0 + 2.0 * i as f64 / self.count as f64).collect()
+    }
 }
 
-/// Ends of bins of equal width.
-fn edges(bins: usize) -> Vec<f64> {
-    (0..=bins).map(|i| -1.0 + 2.0 * i as f64 / bins as f64).collect()
+fn sorted(values: &[f64]) -> Vec<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted
 }

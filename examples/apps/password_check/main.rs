@@ -8,7 +8,7 @@
 //!
 //! The client learns more than which of its passwords are in the list: three places and their tags
 //! for each password, up to 1536 tags of other entries for 512 passwords. Salt and hash
-//! (SipHash-2-4) are public and fast, so it can test words against these tags offline; a word that
+//! (BLAKE3) are public and fast, so it can test words against these tags offline; a word that
 //! matches tag and place is almost certainly in the list. A list that must stay secret from its
 //! clients needs tags from an oblivious pseudorandom function, which this program does not
 //! implement.
@@ -19,10 +19,8 @@ use bellerophon::bfv::{Params, ParamsSpec};
 use bellerophon::pir::{Function, Shape};
 use common::lookup::{DECRYPTION, ENCRYPTION, EVALUATION, PLAIN, Parties};
 use common::prelude::*;
-use common::siphash::siphash;
 use rand::RngExt;
 
-/// The seed of the passwords.
 const SEED: u64 = 2013;
 
 /// The number of possible places of an entry.
@@ -52,10 +50,13 @@ fn main() -> ExitCode {
 
 /// Salted hash number `i` of a password.
 fn hash(salt: u64, i: u64, password: &str) -> u64 {
-    siphash([salt, i], password.as_bytes())
+    let mut key = [0; blake3::KEY_LEN];
+    key[..8].copy_from_slice(&salt.to_le_bytes());
+    key[8..16].copy_from_slice(&i.to_le_bytes());
+    let hash = blake3::keyed_hash(&key, password.as_bytes());
+    u64::from_le_bytes(*hash.as_bytes().first_chunk().expect("32 bytes"))
 }
 
-/// The possible places of a password.
 fn places(salt: u64, domain: usize, password: &str) -> [usize; PLACES as usize] {
     std::array::from_fn(|i| (hash(salt, i as u64, password) % domain as u64) as usize)
 }
@@ -96,9 +97,9 @@ fn tables(salt: u64, domain: usize, list: &[String]) -> Option<[Vec<u64>; 2]> {
 }
 
 fn run(arguments: &Arguments, _: &Console) -> Result<Facts, Failure> {
-    let Common { small, preset, .. } = &arguments.common;
-    let set = 1usize << arguments.set_bits.unwrap_or(if *small { 12 } else { 16 });
-    let count = arguments.points.unwrap_or(if *small { 64 } else { 512 }) as usize;
+    let common = &arguments.common;
+    let set = 1usize << common.size(arguments.set_bits, 12, 16);
+    let count = common.size(arguments.points, 64, 512) as usize;
     let domain = set / 4 * 5;
     let params = Params::new(ParamsSpec::lookup(PLAIN)?)?;
     let asked = PLACES as usize * count;
@@ -112,7 +113,7 @@ fn run(arguments: &Arguments, _: &Console) -> Result<Facts, Failure> {
         .map(|i| if i % 2 == 0 { list[i * 7919 % set].clone() } else { word() })
         .collect();
 
-    let mut clock = Stages::default();
+    let clock = Stages::default();
     let mut rng = random::fresh()?;
     let prepared = clock.run(PREPARATION, || {
         let mut salts = (0..16).map(|_| rng.random::<u64>());
@@ -121,7 +122,7 @@ fn run(arguments: &Arguments, _: &Console) -> Result<Facts, Failure> {
     let (salt, tables) =
         prepared.ok_or_else(|| Failure::run("no salt gives every entry of the list a place"))?;
     let functions = tables.map(|table| Function::new(&params, &table));
-    let parties = Parties::open(&params, &mut clock, &mut rng)?;
+    let parties = Parties::open(&params, &clock, &mut rng)?;
     let Parties { client, server, .. } = &parties;
     let asked = clock.run(ENCRYPTION, || {
         let points: Vec<usize> =
@@ -154,7 +155,7 @@ fn run(arguments: &Arguments, _: &Console) -> Result<Facts, Failure> {
         passwords.iter().zip(&found).map(|pair| f64::from(u8::from(wrong(pair)))).collect();
 
     Ok(parties
-        .outcome(preset, &clock, &query, &responses, &errors)
+        .outcome(&common.preset, &clock, &query, &responses, &errors)
         .with("set", set)
         .with("domain", domain)
         .with("found", found.iter().filter(|&&found| found).count())

@@ -17,10 +17,8 @@ use common::lookup::{DECRYPTION, ENCRYPTION, EVALUATION, PLAIN, Parties};
 use common::prelude::*;
 use rand::RngExt;
 
-/// The seed of generated tables and points.
 const SEED: u64 = 2025;
 
-/// The largest domain, in bits.
 const MOST_BITS: u32 = 24;
 
 const PRESETS: [&str; 3] = ["lookup", "lookup-paper", "lookup-flooding"];
@@ -29,7 +27,6 @@ const PRESETS: [&str; 3] = ["lookup", "lookup-paper", "lookup-flooding"];
 /// set that has room for it.
 const LOG2_DISTANCE: f64 = -40.0;
 
-/// The factors of the terms of a sum, in turn.
 const ALPHAS: [u64; 2] = [3, 2];
 
 /// Looks up encrypted points in a table of the server
@@ -103,7 +100,6 @@ fn main() -> ExitCode {
     program::report(Defaults::of(&PRESETS), run)
 }
 
-/// The parameter set of a name.
 fn params(name: &str) -> Result<Params, Failure> {
     let spec = match name {
         "lookup-paper" => ParamsSpec::paper(PLAIN),
@@ -115,13 +111,9 @@ fn params(name: &str) -> Result<Params, Failure> {
 
 /// The table of one variable and the points of its domain.
 fn table(arguments: &Arguments, variable: u64) -> Result<Vec<u64>, Failure> {
-    let bits = match (arguments.domain_bits, arguments.common.small) {
-        (Some(bits), _) => Some(bits),
-        (None, _) if arguments.table.is_some() => None,
-        (None, small) => Some(if small { 12 } else { 14 }),
-    };
+    let bits = arguments.domain_bits;
     let Some(path) = &arguments.table else {
-        let size = 1 << bits.unwrap_or(MOST_BITS);
+        let size = 1 << arguments.common.size(bits, 12, 14);
         let mut rng = random::seeded(SEED + variable);
         let value = |x: u64| match arguments.kind {
             Kind::Random => rng.random_range(0..PLAIN),
@@ -132,56 +124,40 @@ fn table(arguments: &Arguments, variable: u64) -> Result<Vec<u64>, Failure> {
         return Ok((0..size).map(value).collect());
     };
     let read = data::load_table(Some(path), &[])?;
-    let source = &read.source;
-    let whole = |row: usize, column: usize, below: f64| {
-        let value = read.rows[row][column];
-        if value.fract() == 0.0 && (0.0..below).contains(&value) {
-            return Ok(value as usize);
-        }
-        Err(Failure::input(format!(
-            "{source}: row {}, column '{}': the value is not a whole number from 0 to {:.0}",
-            row + 1,
-            read.names[column],
-            below - 1.0
-        )))
-    };
+    let (source, rows, columns) = (&read.source, read.rows.len(), read.names.len());
     let most = 1usize << bits.unwrap_or(MOST_BITS);
-    let rows = read.rows.len();
-    let mut entries: Vec<Option<u64>> = vec![];
-    for row in 0..rows {
-        let point = match read.names.len() {
-            1 => row,
-            2 => whole(row, 0, most as f64)?,
-            found => {
-                return Err(Failure::input(format!(
-                    "{source}: {found} columns; need one of values, or two of points and values"
-                )));
-            }
-        };
-        if point >= most {
-            let fit = format!("{source}: {rows} rows do not fit a domain of {most} points");
-            return Err(Failure::input(fit));
+    let points = match columns {
+        1 if rows > most => {
+            let why = format!("{source}: {rows} rows do not fit a domain of {most} points");
+            return Err(Failure::input(why));
         }
-        entries.resize(entries.len().max(point + 1), None);
-        let value = whole(row, read.names.len() - 1, PLAIN as f64)? as u64;
-        if entries[point].replace(value).is_some() {
+        1 => (0..rows).collect(),
+        2 => read.column(0).integers_below(most)?,
+        _ => {
+            return Err(Failure::input(format!(
+                "{source}: {columns} columns; need one of values, or two of points and values"
+            )));
+        }
+    };
+    let values = read.column(columns - 1).integers_below(PLAIN as usize)?;
+    let last = points.iter().max().copied().unwrap_or(0);
+    let mut entries = vec![None; if bits.is_some() { most } else { last + 1 }];
+    for (row, (point, value)) in points.into_iter().zip(values).enumerate() {
+        if entries[point].replace(value as u64).is_some() {
             let twice = format!("{source}: row {}: the point appears twice", row + 1);
             return Err(Failure::input(twice));
         }
-    }
-    if bits.is_some() {
-        entries.resize(most, None);
     }
     Ok(entries.into_iter().map(Option::unwrap_or_default).collect())
 }
 
 fn run(arguments: &Arguments, console: &Console) -> Result<Facts, Failure> {
-    let Common { small, preset, .. } = &arguments.common;
+    let (common, preset) = (&arguments.common, &arguments.common.preset);
     let variables = usize::from(arguments.variables);
     let tables = (0..arguments.variables.into()).map(|v| table(arguments, v));
     let tables: Vec<Vec<u64>> = tables.collect::<Result<_, _>>()?;
     let domains: Vec<usize> = tables.iter().map(Vec::len).collect();
-    let count = arguments.points.unwrap_or(if *small { 256 } else { 2048 });
+    let count = common.size(arguments.points, 256, 2048);
     let params = params(preset)?;
     let form = match arguments.form {
         Some(Shown::Paper) => QueryLayout::Paper,
@@ -202,7 +178,7 @@ fn run(arguments: &Arguments, console: &Console) -> Result<Facts, Failure> {
         Some(masks) => masks == SentMasks::Sent,
         None => form == QueryLayout::Paper,
     };
-    let mut clock = Stages::default();
+    let clock = Stages::default();
     let mut rng = random::fresh()?;
     let mut draw = random::seeded(SEED ^ 0xff);
     let points: Vec<Vec<usize>> = (0..count)
@@ -213,7 +189,7 @@ fn run(arguments: &Arguments, console: &Console) -> Result<Facts, Failure> {
         _ => ALPHAS.into_iter().zip(&tables).map(|(a, table)| (a, &table[..])).collect(),
     };
 
-    let mut parties = Parties::open(&params, &mut clock, &mut rng)?;
+    let mut parties = Parties::open(&params, &clock, &mut rng)?;
     if sent {
         parties.client = parties.client.sending_masks();
     }

@@ -9,10 +9,9 @@ use std::process::ExitCode;
 
 use bellerophon::lwe::{Headroom, Network, Order};
 use bellerophon::prelude::*;
-use common::numbers::Numbers;
+use common::numbers::{Numbers, Sent};
 use common::prelude::*;
 use common::stats;
-use common::unit::Unit;
 
 /// The end of the domain of the tables: beyond the numbers of [-1, 1] it is free for the noise of
 /// sorted numbers, which are packed with it.
@@ -44,21 +43,15 @@ fn main() -> ExitCode {
     program::report(Defaults::of(&WITH_VALUES), run)
 }
 
-/// The protocol: client, server, client.
 fn run(arguments: &Arguments, console: &Console) -> Result<Facts, Failure> {
     let Arguments { common, tables, numbers, descending } = arguments;
-    let (column, range @ [lo, hi]) = numbers.prepared(common, SMALL, COUNT)?;
-    let params = session::params(common)?;
-    column.check_fits(&params)?;
+    // Step 1: keys and encryption.
+    let sent = numbers.send(common, tables, SMALL, COUNT)?;
+    let Sent { column, range: range @ [lo, hi], unit, mut session, x } = sent;
     let (values, count) = (&column.values, column.values.len());
-    // Step 1: the network and the keys.
-    let network = Network::odd_even(count)?;
-    let (mut session, level) = Session::with_tables(params, tables)?;
 
-    // Step 2: encryption; slots to LWE, the network, LWE to slots.
-    let unit = Unit::of(range);
-    let scaled: Vec<f64> = values.iter().map(|&value| unit.enter(value)).collect();
-    let x = session.encrypt(&scaled, -1.0..=1.0, level)?;
+    // Step 2: slots to LWE, the network, LWE to slots.
+    let network = Network::odd_even(count)?;
     let order = if *descending { Order::Descending } else { Order::Ascending };
     let y = session.follow(|server| {
         let headroom = Headroom::comparators(network.depth() as u32);

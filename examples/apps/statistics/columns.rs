@@ -2,7 +2,7 @@
 
 use common::data::{self, Table};
 use common::program::Failure;
-use common::unit::Unit;
+use common::unit::{self, Unit};
 
 /// The largest number of columns shown and of columns with covariances.
 const MOST_COLUMNS: usize = 64;
@@ -48,24 +48,20 @@ pub struct Columns {
 impl Columns {
     /// Checks a table and scales its columns, by a declared range or by the ranges of its origin.
     pub fn of(table: Table, origin: Origin, declared: Option<[f64; 2]>) -> Result<Self, Failure> {
-        let Table { source, names, rows } = table;
-        let fail = |why: String| Failure::input(format!("{source}: {why}"));
-        if names.len() > MOST_COLUMNS {
-            let found = names.len();
+        let fail = |why: String| Failure::input(format!("{}: {why}", table.source));
+        if table.names.len() > MOST_COLUMNS {
+            let found = table.names.len();
             return Err(fail(format!(
                 "{found} columns, at most {MOST_COLUMNS} at a time; choose some by --column"
             )));
         }
-        if rows.len() < 2 {
+        if table.rows.len() < 2 {
             return Err(fail("at least two rows are needed".to_string()));
         }
-        let mut ranges = Vec::with_capacity(names.len());
-        for (c, name) in names.iter().enumerate() {
-            let values = || rows.iter().map(|row| row[c]);
-            let (lo, hi) = (
-                values().fold(f64::INFINITY, f64::min),
-                values().fold(f64::NEG_INFINITY, f64::max),
-            );
+        let mut ranges = vec![];
+        for (c, name) in table.names.iter().enumerate() {
+            let column = table.column(c);
+            let own @ [lo, hi] = unit::ends(column.values.iter().copied());
             if lo == hi {
                 return Err(fail(format!(
                     "column '{name}' has one value only, and so no standard deviation to divide \
@@ -73,8 +69,8 @@ impl Columns {
                 )));
             }
             let documented = data::documented(None, name).filter(|_| origin == Origin::Documented);
-            let range = declared.or(documented).unwrap_or([lo, hi]);
-            data::check_within(&source, name, values(), range)?;
+            let range = declared.or(documented).unwrap_or(own);
+            column.check_within(range)?;
             let unit = Unit::of(range);
             if !UNITS.contains(&unit.half) || unit.centre.abs() > FARTHEST {
                 return Err(fail(format!(
@@ -88,11 +84,11 @@ impl Columns {
         }
         let scale =
             |row: &Vec<f64>| row.iter().zip(&ranges).map(|(&x, &r)| Unit::of(r).enter(x)).collect();
-        let scaled = rows.iter().map(scale).collect();
+        let scaled = table.rows.iter().map(scale).collect();
+        let Table { source, names, rows } = table;
         Ok(Self { source, names, rows, origin, ranges, scaled })
     }
 
-    /// The unit of a column.
     pub fn unit(&self, column: usize) -> Unit {
         Unit::of(self.ranges[column])
     }

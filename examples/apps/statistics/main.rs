@@ -40,12 +40,10 @@ const PRESET: &str = "statistics";
 const LOG_SCALE: u32 = 45;
 /// Bits of the inverse square roots of variances.
 const ROOT_BITS: f64 = 20.0;
-/// The largest number of rows with `--small`.
 const SMALL: usize = 32;
 /// The default range of the variances of scaled columns. Columns of values up to 1 have no variance
 /// above 1.
 const VARIANCES: [f64; 2] = [1.0 / 256.0, 1.0];
-/// The range of scaled values.
 const UNIT: std::ops::RangeInclusive<f64> = -1.0..=1.0;
 
 /// Encrypts a table and computes statistics of its columns
@@ -95,7 +93,6 @@ fn main() -> ExitCode {
     })
 }
 
-/// Reads, scales and checks the data.
 fn prepare(arguments: &Arguments) -> Result<Columns, Failure> {
     let mut table = data::load_table(arguments.csv.as_deref(), &arguments.column)?;
     if arguments.common.small {
@@ -172,7 +169,6 @@ impl Plan {
     }
 }
 
-/// The protocol: client, server, client.
 fn compute(arguments: &Arguments, data: &Columns, plan: &Plan) -> Result<Facts, Failure> {
     let Plan { table, truth, root, params, declared } = plan;
     let (levels, width) = (params.levels(), data.names.len());

@@ -28,7 +28,6 @@ impl Truth {
         Self { means, covariances }
     }
 
-    /// The variances.
     pub fn variances(&self) -> Vec<f64> {
         (0..self.means.len()).map(|c| self.covariances[c][c]).collect()
     }

@@ -27,9 +27,7 @@ use rand_distr::{Beta, Binomial, Distribution};
 const PRESET: &str = "survey";
 /// The largest answer; the smallest is 0.
 const LARGEST: usize = 10;
-/// The seed of the answers.
 const SEED: u64 = 1968;
-/// Answers of a provider with `--small`.
 const SMALL: usize = 50;
 /// Levels: a polynomial of degree 10 and the removal of the padding.
 const DEPTH: usize = 5;
@@ -69,7 +67,7 @@ fn main() -> ExitCode {
     program::report(Defaults::of(&[PRESET]), |arguments: &Arguments, console| {
         output::check_out(arguments.out.as_deref(), None)?;
         let providers = arguments.providers;
-        let each = arguments.answers.unwrap_or(if arguments.common.small { SMALL } else { 500 });
+        let each = arguments.common.size(arguments.answers, SMALL, 500);
         if !(1..=MOST_PROVIDERS).contains(&providers) {
             return Err(Failure::input(format!("--providers: need 1 to {MOST_PROVIDERS}")));
         }
@@ -161,7 +159,7 @@ fn compute(
     let (providers, each) = (answers.len(), answers[0].len());
     let total = providers * each;
     let program = Program::new(total);
-    let mut stages = Stages::default();
+    let stages = Stages::default();
 
     // The owner. A simulation of the program tells which keys the server needs.
     let params = Params::choose(&ProgramBounds {
@@ -171,14 +169,10 @@ fn compute(
         accuracy: Accuracy::bits(BITS),
         bootstraps: false,
     })?;
-    let (owner, keys, public) = stages.run(KEY_GENERATION, || -> Result<_, Error> {
-        let owner = ClientKey::generate(&params)?;
-        let keys = owner.evaluation_keys(&needs(&params, &program, providers, each)?)?;
-        let public = owner.public_key()?.to_bytes()?;
-        Ok((owner, keys, public))
-    })?;
+    let needs = needs(&params, &program, providers, each)?;
+    let (owner, keys) = session::keys(&params, &needs, &stages)?;
+    let public = owner.public_key()?.to_bytes()?;
     let eval_key_bytes = keys.byte_len() as u64;
-    stages.made(eval_key_bytes);
 
     // The providers: each has the parameters and the bytes of the public key.
     let sent = stages.run(ENCRYPTION, || {

@@ -13,9 +13,11 @@ pub const SIZES: RangeInclusive<usize> = 2..=1 << 16;
 /// A table of integers: entry `k` is the result for `k`.
 #[derive(Clone, PartialEq)]
 pub struct Entries {
-    name: String,
-    values: Vec<usize>,
-    modulus: usize,
+    /// The description of the table.
+    pub name: String,
+    pub values: Vec<usize>,
+    /// The modulus of the results.
+    pub modulus: usize,
 }
 
 /// Does not show the entries, which may be secrets of a server.
@@ -39,15 +41,12 @@ impl Entries {
         let modulus = modulus.unwrap_or(smallest);
         let most = modulus.min(*SIZES.end());
         if let Some(index) = values.iter().position(|&value| value >= most) {
-            let line = index + 1;
-            return Err(Failure::input(format!(
-                "{name}: line {line}: the entry is not below {most}"
-            )));
+            let why = format!("{name}: line {}: the entry is not below {most}", index + 1);
+            return Err(Failure::input(why));
         }
         Ok(Self { name, values, modulus })
     }
 
-    /// Reads a table, one entry per line.
     pub fn read(path: &Path, modulus: Option<usize>) -> Result<Self, Failure> {
         Self::parse(path.display().to_string(), &text::read(path)?, modulus)
     }
@@ -66,26 +65,6 @@ impl Entries {
         let values =
             text.trim_end().lines().enumerate().map(entry).collect::<Result<Vec<_>, _>>()?;
         Self::new(name, values, modulus)
-    }
-
-    /// The description of the table.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Number of entries.
-    pub fn len(&self) -> usize {
-        self.values.len()
-    }
-
-    /// The modulus of the results.
-    pub fn modulus(&self) -> usize {
-        self.modulus
-    }
-
-    /// The entry for `k`.
-    pub fn at(&self, k: usize) -> usize {
-        self.values[k]
     }
 }
 
@@ -110,7 +89,6 @@ impl Sbox {
     pub const SIMPLIFIED: Self =
         Self { bits: 4, polynomial: 0b10011, rotations: &[0, 2, 3], constant: 0b1001 };
 
-    /// All its entries.
     pub fn entries(&self) -> Vec<usize> {
         (0..1 << self.bits).map(|x| self.substitute(x)).collect()
     }
@@ -127,7 +105,6 @@ impl Sbox {
         (0..(1 << self.bits) - 2).fold(1, |power, _| self.product(power, x))
     }
 
-    /// The product in the field.
     fn product(&self, x: usize, y: usize) -> usize {
         let (mut x, mut sum) = (x, 0);
         for bit in 0..self.bits {

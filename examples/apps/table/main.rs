@@ -24,7 +24,6 @@ use rand::RngExt;
 const GENERATED: usize = 1 << 16;
 const SMALL: usize = 1024;
 
-/// The seed of the generated values.
 const SEED: u64 = 256;
 
 const TABLE: &str = "table";
@@ -70,7 +69,6 @@ fn main() -> ExitCode {
     program::report(Defaults::of(&names), run)
 }
 
-/// The computation.
 struct Task {
     column: Column,
     entries: Entries,
@@ -81,7 +79,7 @@ struct Task {
 impl Task {
     fn table(&self) -> bellerophon::Result<IntTable> {
         let entries = &self.entries;
-        IntTable::new(entries.len(), entries.modulus(), |k| entries.at(k))
+        IntTable::new(entries.values.len(), entries.modulus, |k| entries.values[k])
     }
 }
 
@@ -98,8 +96,8 @@ fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
             Entries::new(name.to_string(), sbox.entries(), arguments.modulus)?
         }
     };
-    let p = entries.len();
-    let count = arguments.count.unwrap_or(if small { SMALL } else { GENERATED });
+    let p = entries.values.len();
+    let count = arguments.common.size(arguments.count, SMALL, GENERATED);
     let column = data::load_or(&arguments.data, small.then_some(SMALL), count, |count| {
         let mut rng = random::seeded(SEED);
         let values = (0..count).map(|_| rng.random_range(0..p) as f64).collect();
@@ -140,7 +138,6 @@ fn simulate(params: &Params, table: &IntTable, values: &[usize]) -> bellerophon:
     Ok(())
 }
 
-/// The protocol: client, server, client.
 fn run(arguments: &Arguments, console: &Console) -> Result<Facts, Failure> {
     let out = arguments.data.out.as_deref();
     output::check_out(out, arguments.data.csv.as_deref())?;
@@ -148,7 +145,7 @@ fn run(arguments: &Arguments, console: &Console) -> Result<Facts, Failure> {
     let task = prepare(arguments)?;
     let params = parameters(arguments, &task)?;
     let Task { column, entries, values } = &task;
-    let (p, table) = (entries.len(), task.table()?);
+    let (p, table) = (entries.values.len(), task.table()?);
     let level = params.functional().map_err(Failure::input)?.input_level();
     let mut session = Session::open(params, &Needs::new().functional())?;
 
@@ -169,7 +166,7 @@ fn run(arguments: &Arguments, console: &Console) -> Result<Facts, Failure> {
     let read = |client: &ClientKey| y.iter().map(|y| client.decrypt_integers(y)).collect();
     let got: Vec<Vec<usize>> = session.decrypt(read)?;
     let got = got.concat();
-    let expected: Vec<usize> = values.iter().map(|&k| entries.at(k)).collect();
+    let expected: Vec<usize> = values.iter().map(|&k| entries.values[k]).collect();
     let wrong = got.iter().zip(&expected).filter(|(g, e)| g != e).count();
     let (expected, got) = (reals(&expected), reals(&got));
     output::write_out(out, &column.values, &expected, &got)?;
@@ -183,8 +180,8 @@ fn run(arguments: &Arguments, console: &Console) -> Result<Facts, Failure> {
         .with("wrong", wrong)
         .with("log2_failure", session.server.failures().log2())
         .with("entries", p)
-        .with("modulus", entries.modulus())
+        .with("modulus", entries.modulus)
         .with("vectors", vectors.len())
-        .with("table", entries.name());
+        .with("table", &entries.name);
     Ok(column.named(facts))
 }
