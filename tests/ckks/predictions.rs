@@ -392,7 +392,7 @@ fn no_operation_is_left_out() {
         assert!(STATEMENTS.contains(name) || measured.contains(name), "{name} is not measured");
     }
     let source = include_str!("../../crates/circuits/src/fbt/integers.rs");
-    let of_integers = returning(source, "\n    pub fn ", "A::Ciphertext");
+    let of_integers = returning(source, "\n    pub fn ", "<A");
     for name in &of_integers {
         let full = format!("integers: {name}");
         assert!(measured.contains(&&*full), "{name} of integers is not measured");

@@ -133,7 +133,10 @@ fn operations<A: CkksOps>(a: &A, x: &A::Ciphertext, y: &A::Ciphertext) -> Result
 
 /// What is no operation on values, or what takes keys of its own: functional bootstrapping has its
 /// tests in `fbt.rs` and `integers.rs` of `tests/ckks`, bootstrapping in `auto_bootstrap.rs` there.
-const OTHERS: [&str; 24] = [
+const OTHERS: [&str; 27] = [
+    "read_as",
+    "with_range",
+    "keep_within",
     "as_message",
     "attached",
     "fused",
