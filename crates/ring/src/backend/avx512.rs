@@ -7,7 +7,9 @@ use std::{
 
 use super::{
     Blocks, Column, Part, Permutation, Piece, QuotientTerms, RowKind, Target, Term, WeightedRows,
+    avx2::four_packed,
     cmux,
+    floats::Floats,
     integers::Integers,
     ntt, ntt_first_pass, ntt_sources,
     permutation::BACKWARDS,
@@ -62,6 +64,16 @@ impl Wide for Avx512 {
     }
 
     #[inline(always)]
+    fn add(self, a: __m512i, b: __m512i) -> __m512i {
+        unsafe { _mm512_add_epi64(a, b) }
+    }
+
+    #[inline(always)]
+    fn sub(self, a: __m512i, b: __m512i) -> __m512i {
+        unsafe { _mm512_sub_epi64(a, b) }
+    }
+
+    #[inline(always)]
     fn exchange<const BIT: u32>(self, x: &mut __m512i, y: &mut __m512i) {
         unsafe {
             (*x, *y) = match BIT {
@@ -79,16 +91,6 @@ impl Integers for Avx512 {
     #[inline(always)]
     fn load_bytes(self, bytes: &[u8; 8]) -> __m512i {
         unsafe { _mm512_cvtepu8_epi64(_mm_loadl_epi64(bytes.as_ptr().cast())) }
-    }
-
-    #[inline(always)]
-    fn add(self, a: __m512i, b: __m512i) -> __m512i {
-        unsafe { _mm512_add_epi64(a, b) }
-    }
-
-    #[inline(always)]
-    fn sub(self, a: __m512i, b: __m512i) -> __m512i {
-        unsafe { _mm512_sub_epi64(a, b) }
     }
 
     #[inline(always)]
@@ -175,6 +177,78 @@ fn merge_swapped<const MASK: u16>(mut x: __m512i, y: __m512i) -> __m512i {
         );
     }
     x
+}
+
+// In every block of this implementation: SAFETY: as above.
+#[expect(clippy::undocumented_unsafe_blocks, reason = "one reason for all, stated above")]
+impl Floats for Avx512 {
+    #[inline(always)]
+    fn converted(self, x: __m512i) -> __m512i {
+        unsafe { word(_mm512_cvtepu64_pd(x)) }
+    }
+
+    #[inline(always)]
+    fn integer(self, x: __m512i) -> __m512i {
+        unsafe { _mm512_cvtpd_epi64(number(x)) }
+    }
+
+    #[inline(always)]
+    fn plus(self, x: __m512i, y: __m512i) -> __m512i {
+        unsafe { word(_mm512_add_pd(number(x), number(y))) }
+    }
+
+    #[inline(always)]
+    fn minus(self, x: __m512i, y: __m512i) -> __m512i {
+        unsafe { word(_mm512_sub_pd(number(x), number(y))) }
+    }
+
+    #[inline(always)]
+    fn times(self, x: __m512i, y: __m512i) -> __m512i {
+        unsafe { word(_mm512_mul_pd(number(x), number(y))) }
+    }
+
+    #[inline(always)]
+    fn times_plus(self, x: __m512i, y: __m512i, z: __m512i) -> __m512i {
+        unsafe { word(_mm512_fmadd_pd(number(x), number(y), number(z))) }
+    }
+
+    #[inline(always)]
+    fn minus_times(self, z: __m512i, x: __m512i, y: __m512i) -> __m512i {
+        unsafe { word(_mm512_fnmadd_pd(number(x), number(y), number(z))) }
+    }
+
+    #[inline(always)]
+    fn round(self, x: __m512i) -> __m512i {
+        unsafe { word(_mm512_roundscale_pd::<_MM_FROUND_TO_NEAREST_INT>(number(x))) }
+    }
+
+    #[inline(always)]
+    fn add_if_negative(self, x: __m512i, bound: __m512i) -> __m512i {
+        // A negative word is a large one.
+        unsafe { _mm512_min_epu64(x, _mm512_add_epi64(x, bound)) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_packed(self, from: *const u8, bytes: usize) -> __m512i {
+        unsafe {
+            let low = _mm512_castsi256_si512(four_packed(from, bytes));
+            _mm512_inserti64x4::<1>(low, four_packed(from.add(4 * bytes), bytes))
+        }
+    }
+}
+
+/// The number that a lane holds the bits of.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn number(x: __m512i) -> __m512d {
+    _mm512_castsi512_pd(x)
+}
+
+/// The bits of a number.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn word(x: __m512d) -> __m512i {
+    _mm512_castpd_si512(x)
 }
 
 shoup64_kernels!(features: "avx512f,avx512dq", simd: Avx512, rows: 4);

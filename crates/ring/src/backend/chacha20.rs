@@ -50,10 +50,12 @@ impl Keystream {
         match self.backend {
             // SAFETY: `new` has made sure that the CPU has the back end.
             #[cfg(target_arch = "x86_64")]
-            Backend::Avx2 => unsafe { x86::avx2(&self.start(), self.counter, out) },
+            Backend::Avx2 | Backend::Avx2Fma => unsafe {
+                x86::avx2(&self.start(), self.counter, out)
+            },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Backend::Avx512 | Backend::Ifma => unsafe {
+            Backend::Avx512 | Backend::Avx512Fma | Backend::Ifma => unsafe {
                 x86::avx512(&self.start(), self.counter, out);
             },
             _ => self.portable(out),

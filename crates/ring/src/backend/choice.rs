@@ -19,21 +19,32 @@ pub enum Backend {
     Neon,
     /// x86-64 with AVX2; every modulus.
     Avx2,
+    /// x86-64 with AVX2 and FMA, products in floating point; moduli below `2^50`.
+    Avx2Fma,
     /// x86-64 with AVX-512 F and DQ; every modulus.
     Avx512,
+    /// x86-64 with AVX-512 F and DQ, products in floating point; moduli below `2^50`.
+    Avx512Fma,
     /// x86-64 with AVX-512 F, DQ, IFMA and VBMI; moduli below `2^50`.
     Ifma,
 }
 
 impl Backend {
     /// All back ends, slowest first.
-    pub const ALL: [Backend; 5] =
-        [Backend::Scalar, Backend::Neon, Backend::Avx2, Backend::Avx512, Backend::Ifma];
+    pub const ALL: [Backend; 7] = [
+        Backend::Scalar,
+        Backend::Neon,
+        Backend::Avx2,
+        Backend::Avx2Fma,
+        Backend::Avx512,
+        Backend::Avx512Fma,
+        Backend::Ifma,
+    ];
 
     /// The fastest back end that this CPU supports for `modulus`, up to the one named by the
-    /// environment variable `BELLEROPHON_BACKEND` (`scalar`, `neon`, `avx2`, `avx512`, `ifma`;
-    /// other values are ignored). The variable is for tests and measurements of whole programs.
-    /// Results are the same on every back end.
+    /// environment variable `BELLEROPHON_BACKEND` (`scalar`, `neon`, `avx2`, `avx2fma`, `avx512`,
+    /// `avx512fma`, `ifma`; other values are ignored). The variable is for tests and measurements
+    /// of whole programs. Results are the same on every back end.
     pub fn fastest(modulus: &Modulus) -> Self {
         Self::allowed(named().as_deref())
             .find(|b| b.check(modulus).is_ok())
@@ -59,7 +70,7 @@ impl Backend {
             Backend::Ifma if modulus.bits() > 50 => {
                 return refuse("52-bit products need a modulus below 2^50");
             }
-            Backend::Neon if modulus.bits() > 50 => {
+            Backend::Neon | Backend::Avx2Fma | Backend::Avx512Fma if modulus.bits() > 50 => {
                 return refuse("floating-point products need a modulus below 2^50");
             }
             _ => {}
@@ -76,7 +87,9 @@ impl Backend {
             Backend::Scalar => "scalar",
             Backend::Neon => "neon",
             Backend::Avx2 => "avx2",
+            Backend::Avx2Fma => "avx2fma",
             Backend::Avx512 => "avx512",
+            Backend::Avx512Fma => "avx512fma",
             Backend::Ifma => "ifma",
         }
     }
@@ -88,7 +101,8 @@ impl Backend {
             Backend::Scalar => true,
             Backend::Neon => false,
             Backend::Avx2 => is_x86_feature_detected!("avx2"),
-            Backend::Avx512 => avx512(),
+            Backend::Avx2Fma => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
+            Backend::Avx512 | Backend::Avx512Fma => avx512(),
             Backend::Ifma => {
                 let vbmi = || is_x86_feature_detected!("avx512vbmi");
                 avx512() && is_x86_feature_detected!("avx512ifma") && vbmi()
@@ -101,7 +115,7 @@ impl Backend {
         match self {
             Backend::Scalar => true,
             Backend::Neon => std::arch::is_aarch64_feature_detected!("neon"),
-            Backend::Avx2 | Backend::Avx512 | Backend::Ifma => false,
+            _ => false,
         }
     }
 
@@ -112,7 +126,13 @@ impl Backend {
 
     /// Bytes per residue in a [`PackedPoly`](crate::PackedPoly).
     pub(crate) fn packed_bytes(self, q: &Modulus) -> usize {
-        if self == Backend::Ifma { q.bits().div_ceil(8) as usize } else { 8 }
+        let bytes = q.bits().div_ceil(8) as usize;
+        match self {
+            Backend::Ifma => bytes,
+            // Two words make up half a register.
+            Backend::Avx2Fma | Backend::Avx512Fma => bytes.max(4),
+            _ => 8,
+        }
     }
 
     /// `b` such that each reduction of a blind rotation modulo `q` leaves a factor `2^-b`.
@@ -133,8 +153,9 @@ impl Backend {
     /// factor as a number in floating point.
     pub(crate) fn transform_companion(self, q: &Modulus, w: u64) -> u64 {
         let bits = match self {
-            #[cfg(target_arch = "aarch64")]
-            Backend::Neon => return double_companion(q, w),
+            Backend::Neon | Backend::Avx2Fma | Backend::Avx512Fma => {
+                return double_companion(q, w);
+            }
             Backend::Avx2 | Backend::Avx512 if q.bits() <= NARROW_BITS => 63,
             _ => self.companion_bits(),
         };
@@ -143,12 +164,11 @@ impl Backend {
 
     /// Whether transforms read only the companions of the factors of their last stages.
     pub(crate) fn companions_suffice(self) -> bool {
-        matches!(self, Backend::Ifma | Backend::Neon)
+        !matches!(self, Backend::Scalar | Backend::Avx2 | Backend::Avx512)
     }
 }
 
 /// The bits of the factor `w` in `[0, q)`, centred, as a number in floating point.
-#[cfg(target_arch = "aarch64")]
 pub(super) fn double_companion(modulus: &Modulus, w: u64) -> u64 {
     (modulus.center(w) as f64).to_bits()
 }

@@ -1,10 +1,12 @@
-//! Arithmetic modulo a prime `q < 2^50` in floating point with fused products, on NEON.
+//! Arithmetic modulo a prime `q < 2^50` in floating point with fused products, on any registers
+//! with [`Floats`].
 //!
 //! Stages hold integers of either sign as numbers in floating point. Sums are exact up to `2^53`.
 //! A product `y w` is the rounded number `h` plus an error, which one fused product computes
-//! exactly. With the quotient `k = round(h / q)`, `h - k q` is an integer below `2^53` too, and
-//! another fused product computes it exactly. Three roundings move the quotient by at most
-//! `3 * 2^-53 |y w| / q`, so the result `y w - k q` is at most `(1/2 + 3 * 2^-53 |y w| / q) q`.
+//! exactly. With the quotient `k = round(y t)` for `t = w / q`, `h - k q` is an integer below
+//! `2^53` too, and another fused product computes it exactly. Three roundings, those of `1 / q`,
+//! of `t` and of `y t`, move the quotient by at most `3 * 2^-53 |y w| / q`, so the result
+//! `y w - k q` is at most `(1/2 + 3 * 2^-53 |y w| / q) q`.
 //!
 //! Factors of transforms are centred, `|w| <= q / 2`. Let `B` bound the numbers of a stage in units
 //! of `q`, and let `e = 3/2 * 2^-53 q`. Products then are at most `(1/2 + e B) q`.
@@ -16,140 +18,140 @@
 //!
 //! [`Double::settles`] has the bounds of inverse transforms.
 
-use std::arch::aarch64::*;
-
+#[cfg(target_arch = "x86_64")]
+use super::MAX_PRODUCTS;
 use super::{
     choice::double_companion,
-    neon::registers::{Neon, pairs_of},
-    simd::{Arithmetic, Line, V, Wide},
+    floats::Floats,
+    simd::{Arithmetic, Line, V},
 };
 use crate::modulus::Modulus;
 
 /// Bits of the primes whose forward transforms reduce nothing.
-const LAZY_BITS: u32 = 48;
+pub(super) const LAZY_BITS: u32 = 48;
+
+/// Most bits of a factor.
+#[cfg(target_arch = "x86_64")]
+pub(super) const MAX_BITS: u32 = 50;
+
+/// The limits of a sum of products, see `double_sums.rs`.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy)]
+pub(super) struct Limits {
+    /// `c`, and at most `log2` of [`MAX_PRODUCTS`] rounded up.
+    pub(super) log_products: u32,
+    /// `2^b`.
+    pub(super) start: f64,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Limits {
+    /// For factors whose products have `2 n` bits.
+    #[inline(always)]
+    pub(super) fn of(bits: u32) -> Self {
+        debug_assert!(bits <= 2 * MAX_BITS);
+        let log_products = ((106 - bits) / 2).min(MAX_PRODUCTS.ilog2() + 1);
+        Self { log_products, start: (1u128 << (bits + log_products)) as f64 }
+    }
+
+    /// The start of the high part for up to four products of either sign, for `c >= 3`.
+    #[inline(always)]
+    pub(super) fn signed_start(self) -> f64 {
+        1.5 * self.start
+    }
+}
 
 /// Whether transforms modulo this prime are `LAZY`.
 pub(super) fn is_lazy(modulus: &Modulus) -> bool {
     modulus.bits() <= LAZY_BITS
 }
 
-/// Residues modulo one prime as numbers in floating point. A value proves that the CPU has NEON.
+/// Residues modulo one prime as numbers in floating point.
 #[derive(Clone, Copy)]
-pub(super) struct Double<const LAZY: bool> {
-    wide: Neon,
-    modulus: Modulus,
-    q: float64x2_t,
+pub(super) struct Double<W: Floats, const LAZY: bool> {
+    pub(super) wide: W,
+    pub(super) modulus: Modulus,
+    pub(super) q: W::V,
     /// `1 / q`, rounded.
-    inverse: float64x2_t,
+    pub(super) inverse: W::V,
     /// `q` as an integer.
-    word: uint64x2_t,
+    pub(super) word: W::V,
+    /// The limits of a sum of products.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) limits: Limits,
 }
 
-// In every block of this implementation: SAFETY: a value of this type exists only on CPUs with
-// NEON.
-#[expect(clippy::undocumented_unsafe_blocks, reason = "one reason for all, stated above")]
-impl<const LAZY: bool> Double<LAZY> {
+/// A factor `w` and `t = w / q`.
+#[derive(Clone, Copy)]
+pub(super) struct Factor<W: Floats> {
+    value: W::V,
+    share: W::V,
+}
+
+impl<W: Floats, const LAZY: bool> Double<W, LAZY> {
     #[inline(always)]
-    pub(super) fn new(wide: Neon, modulus: &Modulus) -> Self {
+    pub(super) fn new(wide: W, modulus: &Modulus) -> Self {
         let q = modulus.value();
-        let [number, inverse] = [q as f64, 1.0 / q as f64];
-        let [number, inverse] = [number, inverse].map(|x| unsafe { vdupq_n_f64(x) });
-        Self { wide, modulus: *modulus, q: number, inverse, word: unsafe { vdupq_n_u64(q) } }
+        let [number, inverse] = [q as f64, 1.0 / q as f64].map(|x| wide.splat(x.to_bits()));
+        Self {
+            wide,
+            modulus: *modulus,
+            q: number,
+            inverse,
+            word: wide.splat(q),
+            #[cfg(target_arch = "x86_64")]
+            limits: Limits::of(2 * modulus.bits()),
+        }
+    }
+
+    /// The factor of a number.
+    #[inline(always)]
+    pub(super) fn factor(self, value: W::V) -> Factor<W> {
+        Factor { value, share: self.wide.times(value, self.inverse) }
     }
 
     /// `y w - k q`, see above.
     #[inline(always)]
-    fn product(self, y: float64x2_t, w: float64x2_t) -> float64x2_t {
-        unsafe {
-            let high = vmulq_f64(y, w);
-            let quotient = vrndnq_f64(vmulq_f64(high, self.inverse));
-            // Both differences are exact.
-            let minus_low = vfmsq_f64(high, y, w);
-            vsubq_f64(vfmsq_f64(high, quotient, self.q), minus_low)
-        }
+    pub(super) fn product(self, y: W::V, w: Factor<W>) -> W::V {
+        let f = self.wide;
+        let high = f.times(y, w.value);
+        let quotient = f.round(f.times(y, w.share));
+        // Both differences are exact.
+        let minus_low = f.minus_times(high, y, w.value);
+        f.minus(f.minus_times(high, quotient, self.q), minus_low)
     }
 
     /// A number up to `2^53` to at most `q / 2`, up to the rounding of the quotient.
     #[inline(always)]
-    fn centered(self, x: float64x2_t) -> float64x2_t {
-        unsafe { vfmsq_f64(x, vrndnq_f64(vmulq_f64(x, self.inverse)), self.q) }
+    pub(super) fn centered(self, x: W::V) -> W::V {
+        let f = self.wide;
+        f.minus_times(x, f.round(f.times(x, self.inverse)), self.q)
     }
 
     /// A number in `(-q, q)` to a residue in `[0, q)`.
     #[inline(always)]
-    fn residue(self, x: float64x2_t) -> uint64x2_t {
-        unsafe {
-            let x = vcvtq_s64_f64(x);
-            let negative = vreinterpretq_u64_s64(vshrq_n_s64::<63>(x));
-            vaddq_u64(vreinterpretq_u64_s64(x), vandq_u64(negative, self.word))
-        }
-    }
-
-    /// `[-q, q)` to `[0, q)`, integers.
-    #[inline(always)]
-    fn add_if_negative(self, x: uint64x2_t) -> uint64x2_t {
-        unsafe {
-            let negative = vshrq_n_s64::<63>(vreinterpretq_s64_u64(x));
-            vaddq_u64(x, vandq_u64(vreinterpretq_u64_s64(negative), self.word))
-        }
-    }
-
-    /// The number that is stored in a word.
-    #[inline(always)]
-    fn number(self, x: uint64x2_t) -> float64x2_t {
-        unsafe { vreinterpretq_f64_u64(x) }
-    }
-
-    #[inline(always)]
-    fn stored(self, x: float64x2_t) -> uint64x2_t {
-        unsafe { vreinterpretq_u64_f64(x) }
-    }
-
-    /// The number of an integer below `2^53`.
-    #[inline(always)]
-    fn converted(self, x: uint64x2_t) -> float64x2_t {
-        unsafe { vcvtq_f64_u64(x) }
-    }
-
-    #[inline(always)]
-    fn sum(self, x: float64x2_t, y: float64x2_t) -> float64x2_t {
-        unsafe { vaddq_f64(x, y) }
-    }
-
-    #[inline(always)]
-    fn difference(self, x: float64x2_t, y: float64x2_t) -> float64x2_t {
-        unsafe { vsubq_f64(x, y) }
-    }
-
-    #[inline(always)]
-    fn add_words(self, x: uint64x2_t, y: uint64x2_t) -> uint64x2_t {
-        unsafe { vaddq_u64(x, y) }
-    }
-
-    #[inline(always)]
-    fn sub_words(self, x: uint64x2_t, y: uint64x2_t) -> uint64x2_t {
-        unsafe { vsubq_u64(x, y) }
+    pub(super) fn residue(self, x: W::V) -> W::V {
+        self.wide.add_if_negative(self.wide.integer(x), self.word)
     }
 }
 
-impl<const LAZY: bool> Arithmetic for Double<LAZY> {
-    type W = Neon;
-    /// Numbers.
-    type Root = V<Self>;
+impl<W: Floats, const LAZY: bool> Arithmetic for Double<W, LAZY> {
+    type W = W;
+    type Root = Factor<W>;
 
     #[inline(always)]
-    fn wide(self) -> Neon {
+    fn wide(self) -> W {
         self.wide
     }
 
     #[inline(always)]
-    fn root(self, [_, companion]: [u64; 2]) -> V<Self> {
-        self.wide.splat(companion)
+    fn root(self, [_, companion]: [u64; 2]) -> Factor<W> {
+        self.factor(self.wide.splat(companion))
     }
 
     #[inline(always)]
-    fn roots<const LINES: usize>(self, tile: &[Line; LINES], line: usize) -> V<Self> {
-        self.wide.load(&tile[line])
+    fn roots<const LINES: usize>(self, tile: &[Line; LINES], line: usize) -> Factor<W> {
+        self.factor(self.wide.load(&tile[line]))
     }
 
     #[inline(always)]
@@ -159,7 +161,7 @@ impl<const LAZY: bool> Arithmetic for Double<LAZY> {
 
     #[inline(always)]
     fn enter(self, x: V<Self>) -> V<Self> {
-        pairs_of(|i| self.stored(self.converted(x[i])))
+        self.wide.converted(x)
     }
 
     #[inline(always)]
@@ -173,37 +175,34 @@ impl<const LAZY: bool> Arithmetic for Double<LAZY> {
     }
 
     #[inline(always)]
-    fn forward_butterfly(self, x: &mut V<Self>, y: &mut V<Self>, w: V<Self>) {
-        for i in 0..4 {
-            let (u, v) = (self.number(x[i]), self.product(self.number(y[i]), self.number(w[i])));
-            x[i] = self.stored(self.sum(u, v));
-            y[i] = self.stored(self.difference(u, v));
-        }
+    fn forward_butterfly(self, x: &mut V<Self>, y: &mut V<Self>, w: Factor<W>) {
+        let (u, v) = (*x, self.product(*y, w));
+        *x = self.wide.plus(u, v);
+        *y = self.wide.minus(u, v);
     }
 
     #[inline(always)]
     fn finish_forward(self, x: V<Self>) -> V<Self> {
-        pairs_of(|i| self.residue(self.centered(self.number(x[i]))))
+        self.residue(self.centered(x))
     }
 
     #[inline(always)]
-    fn inverse_butterfly(self, x: &mut V<Self>, y: &mut V<Self>, w: V<Self>) {
-        for i in 0..4 {
-            let (u, v) = (self.number(x[i]), self.number(y[i]));
-            x[i] = self.stored(self.sum(u, v));
-            y[i] = self.stored(self.product(self.difference(u, v), self.number(w[i])));
-        }
+    fn inverse_butterfly(self, x: &mut V<Self>, y: &mut V<Self>, w: Factor<W>) {
+        let (u, v) = (*x, *y);
+        *x = self.wide.plus(u, v);
+        *y = self.product(self.wide.minus(u, v), w);
     }
 
     #[inline(always)]
-    fn last_butterfly(self, x: &mut V<Self>, y: &mut V<Self>, scale: V<Self>, w: V<Self>) {
-        for i in 0..4 {
-            let (u, v) = (self.number(x[i]), self.number(y[i]));
-            let sum = self.product(self.sum(u, v), self.number(scale[i]));
-            let difference = self.product(self.difference(u, v), self.number(w[i]));
-            x[i] = self.residue(self.centered(sum));
-            y[i] = self.residue(self.centered(difference));
-        }
+    fn last_butterfly(self, x: &mut V<Self>, y: &mut V<Self>, scale: Factor<W>, w: Factor<W>) {
+        let (u, v) = (*x, *y);
+        *x = self.finish_inverse(self.wide.plus(u, v), scale);
+        *y = self.finish_inverse(self.wide.minus(u, v), w);
+    }
+
+    #[inline(always)]
+    fn finish_inverse(self, x: V<Self>, w: Factor<W>) -> V<Self> {
+        self.residue(self.centered(self.product(x, w)))
     }
 
     /// Let all rows be at most `B q` before three stages. Row 0 sums eight of them, row 1 four
@@ -224,38 +223,39 @@ impl<const LAZY: bool> Arithmetic for Double<LAZY> {
 
     #[inline(always)]
     fn settle(self, x: V<Self>) -> V<Self> {
-        pairs_of(|i| self.stored(self.centered(self.number(x[i]))))
+        self.centered(x)
     }
 
     #[inline(always)]
     fn add(self, a: V<Self>, b: V<Self>) -> V<Self> {
-        pairs_of(|i| self.add_if_negative(self.sub_words(self.add_words(a[i], b[i]), self.word)))
+        let f = self.wide;
+        f.add_if_negative(f.sub(f.add(a, b), self.word), self.word)
     }
 
     #[inline(always)]
     fn sub(self, a: V<Self>, b: V<Self>) -> V<Self> {
-        pairs_of(|i| self.add_if_negative(self.sub_words(a[i], b[i])))
+        self.wide.add_if_negative(self.wide.sub(a, b), self.word)
     }
 
     /// The product is at most `(1/2 + 3/8) q`: below `q`.
     #[inline(always)]
     fn mul(self, a: V<Self>, b: V<Self>) -> V<Self> {
-        pairs_of(|i| self.residue(self.product(self.converted(a[i]), self.converted(b[i]))))
+        let (a, b) = (self.wide.converted(a), self.wide.converted(b));
+        self.residue(self.product(a, self.factor(b)))
     }
 
     /// The product is at most `(1/2 + 4 e) q`: below `q` if `LAZY`, otherwise below `2q`.
     #[inline(always)]
-    fn mul_root(self, x: V<Self>, w: V<Self>) -> V<Self> {
-        pairs_of(|i| {
-            let product = self.product(self.converted(x[i]), self.number(w[i]));
-            self.residue(if LAZY { product } else { self.centered(product) })
-        })
+    fn mul_root(self, x: V<Self>, w: Factor<W>) -> V<Self> {
+        let product = self.product(self.wide.converted(x), w);
+        self.residue(if LAZY { product } else { self.centered(product) })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::Backend;
     use crate::testing::{prime_up_to, words};
 
     /// Primes at both ends of each class, and a small one.
@@ -263,28 +263,36 @@ mod tests {
         [1 << 50, (1 << 49) + (1 << 40), 1 << 48, 1 << 47, 1 << 20].map(prime_up_to)
     }
 
-    fn arithmetic(q: &Modulus) -> Double<false> {
-        assert!(crate::backend::Backend::Neon.check(q).is_ok(), "every aarch64 CPU has NEON");
-        // SAFETY: checked above.
-        Double::new(unsafe { Neon::assume() }, q)
-    }
-
-    impl<const LAZY: bool> Double<LAZY> {
-        /// [`Double::product`] in all lanes.
-        fn products(self, y: V<Self>, w: V<Self>) -> V<Self> {
-            pairs_of(|i| self.stored(self.product(self.number(y[i]), self.number(w[i]))))
-        }
+    /// Calls a check with the registers of each back end in floating point that runs here.
+    macro_rules! on_each {
+        ($check:ident) => {{
+            #[cfg(target_arch = "x86_64")]
+            if Backend::Avx2Fma.is_detected() {
+                // SAFETY: the CPU has the instructions.
+                $check(unsafe { crate::backend::avx2::Registers::<true>::assume() });
+            }
+            #[cfg(target_arch = "x86_64")]
+            if Backend::Avx512Fma.is_detected() {
+                // SAFETY: as above.
+                $check(unsafe { crate::backend::avx512::Avx512::assume() });
+            }
+            #[cfg(target_arch = "aarch64")]
+            if Backend::Neon.is_detected() {
+                // SAFETY: as above.
+                $check(unsafe { crate::backend::neon::registers::Neon::assume() });
+            }
+        }};
     }
 
     /// The number in each lane.
-    fn number<const LAZY: bool>(f: Double<LAZY>, x: V<Double<LAZY>>) -> f64 {
+    fn number<W: Floats, const LAZY: bool>(f: Double<W, LAZY>, x: W::V) -> f64 {
         let mut line = [0; 8];
         f.wide().store(x, &mut line);
         assert_eq!(line, [line[0]; 8]);
         f64::from_bits(line[0])
     }
 
-    fn splat<const LAZY: bool>(f: Double<LAZY>, x: i64) -> V<Double<LAZY>> {
+    fn splat<W: Floats, const LAZY: bool>(f: Double<W, LAZY>, x: i64) -> W::V {
         f.wide().splat((x as f64).to_bits())
     }
 
@@ -292,8 +300,12 @@ mod tests {
     /// sign up to the largest that enter a product. Some exceed `q / 2`.
     #[test]
     fn products_are_exact_and_bounded() {
+        on_each!(compare_products);
+    }
+
+    fn compare_products<W: Floats>(wide: W) {
         for q in primes() {
-            let (f, value) = (arithmetic(&q), q.value());
+            let (f, value) = (Double::<W, false>::new(wide, &q), q.value());
             let multiples = if is_lazy(&q) { [1, 4, 8, 22, 25] } else { [1, 2, 4, 5, 8] };
             let mut largest: f64 = 0.0;
             for multiple in multiples {
@@ -304,7 +316,7 @@ mod tests {
                 for (y, w) in ys.zip(ws) {
                     for y in [y as i64, -(y as i64)] {
                         let w_number = q.center(w);
-                        let product = f.products(splat(f, y), f.root(f.companion(w)));
+                        let product = f.product(splat(f, y), f.root(f.companion(w)));
                         let found = number(f, product);
                         let exact = i128::from(y) * i128::from(w_number);
                         assert_eq!((exact - found as i128) % i128::from(value), 0, "{y} {w}");
@@ -323,8 +335,12 @@ mod tests {
     /// Reduction and residues at the ends of their range.
     #[test]
     fn numbers_up_to_2_53_are_reduced() {
+        on_each!(compare_reductions);
+    }
+
+    fn compare_reductions<W: Floats>(wide: W) {
         for q in primes() {
-            let (f, value) = (arithmetic(&q), q.value() as i64);
+            let (f, value) = (Double::<W, false>::new(wide, &q), q.value() as i64);
             let last = (1i64 << 53) / value;
             for multiple in [0, 1, 2, last / 2, last - 1, last] {
                 for offset in [0, 1, value / 2, value / 2 + 1, value - 1] {
@@ -343,7 +359,7 @@ mod tests {
 
     /// The rows of three inverse stages up to the bound `B q` that [`Double::settles`] states, in
     /// all combinations of signs: the results are within the bound and congruent to the exact ones.
-    fn compare_inverse<const LAZY: bool>(f: Double<LAZY>, q: &Modulus, top: f64) {
+    fn compare_inverse<W: Floats, const LAZY: bool>(f: Double<W, LAZY>, q: &Modulus, top: f64) {
         let value = q.value();
         let start = (top * value as f64) as i64;
         let mut largest: f64 = 0.0;
@@ -378,15 +394,15 @@ mod tests {
 
     #[test]
     fn inverse_stages_stay_within_their_bounds() {
-        // SAFETY: every aarch64 CPU has NEON, see `arithmetic`.
-        let wide = || unsafe { Neon::assume() };
-        for most in [1 << 50, (1 << 48) + (1 << 40)] {
-            let q = prime_up_to(most);
-            compare_inverse(Double::<false>::new(wide(), &q), &q, 2.0);
+        on_each!(compare_all_inverse);
+    }
+
+    fn compare_all_inverse<W: Floats>(wide: W) {
+        for q in [1 << 50, (1 << 48) + (1 << 40)].map(prime_up_to) {
+            compare_inverse(Double::<W, false>::new(wide, &q), &q, 2.0);
         }
-        for most in [1 << 48, 1 << 40] {
-            let q = prime_up_to(most);
-            compare_inverse(Double::<true>::new(wide(), &q), &q, 3.2);
+        for q in [1 << 48, 1 << 40].map(prime_up_to) {
+            compare_inverse(Double::<W, true>::new(wide, &q), &q, 3.2);
         }
     }
 
@@ -394,15 +410,18 @@ mod tests {
     /// factors, in the largest lazy prime: the numbers stay exact.
     #[test]
     fn lazy_numbers_stay_exact() {
+        on_each!(compare_lazy_stages);
+    }
+
+    fn compare_lazy_stages<W: Floats>(wide: W) {
         let q = prime_up_to(1 << LAZY_BITS);
         assert!(is_lazy(&q) && !is_lazy(&prime_up_to((1 << LAZY_BITS) + (1 << 20))));
-        // SAFETY: every aarch64 CPU has NEON, see `arithmetic`.
-        let f = Double::<true>::new(unsafe { Neon::assume() }, &q);
+        let f = Double::<W, true>::new(wide, &q);
         let (mut x, mut exact) = (4 * q.value() as i64 - 1, q.value() - 1);
         for stage in 0..17 {
             // The other row is as large as this one.
             let candidates = words(1 << 10, q.value(), stage);
-            let product = |w: u64| number(f, f.products(splat(f, x), f.root(f.companion(w))));
+            let product = |w: u64| number(f, f.product(splat(f, x), f.root(f.companion(w))));
             let w = candidates.into_iter().max_by(|&a, &b| product(a).total_cmp(&product(b)));
             let w = w.expect("some candidates");
             let (mut low, mut high) = (splat(f, x), splat(f, x));

@@ -526,7 +526,11 @@ impl<const EVERY: u32> Sums for Ifma<EVERY> {
     /// With factors below `2^50` the high part stays below `15 * 2^48 + 15 < 2^52`. With any lane
     /// as a factor, see [`Arithmetic::MULTIPLIES_FORWARD`], it stays below `15 q + 15`, and lazy
     /// primes are below `2^48`.
-    const PRODUCTS: usize = 15;
+    #[inline(always)]
+    fn products(self) -> usize {
+        15
+    }
+
     const RESIDUE_BITS: u32 = MAX_BITS;
 
     #[inline(always)]

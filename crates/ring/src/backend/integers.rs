@@ -10,10 +10,6 @@ use super::{
 pub(super) trait Integers: Wide {
     /// A word from each byte.
     fn load_bytes(self, bytes: &[u8; 8]) -> Self::V;
-    /// Modulo `2^64`.
-    fn add(self, a: Self::V, b: Self::V) -> Self::V;
-    /// Modulo `2^64`.
-    fn sub(self, a: Self::V, b: Self::V) -> Self::V;
     fn and(self, a: Self::V, b: Self::V) -> Self::V;
     /// `x << bits`, `bits < 64` in every lane.
     fn shift_left(self, x: Self::V, bits: Self::V) -> Self::V;
@@ -42,16 +38,12 @@ pub(super) fn block_at<const B: usize>(row: &[u64], first: usize) -> &[Line; B] 
     lines(row)[first..].first_chunk().expect("rows as long as the output")
 }
 
-/// As [`block_at`], in registers.
+/// As [`block_at`], in registers, as [terms](Sums::term).
 #[inline(always)]
-pub(super) fn load_block<A: Arithmetic, const B: usize>(
-    f: A,
-    row: &[u64],
-    first: usize,
-) -> [V<A>; B] {
+pub(super) fn load_terms<A: Sums, const B: usize>(f: A, row: &[u64], first: usize) -> [V<A>; B] {
     let mut x = [f.wide().splat(0); B];
     for (x, line) in x.iter_mut().zip(block_at::<B>(row, first)) {
-        *x = f.wide().load(line);
+        *x = f.term(f.wide().load(line));
     }
     x
 }
@@ -61,10 +53,16 @@ pub(super) trait Sums: Arithmetic<W: Integers> {
     /// A sum of products of residues, wider than a word.
     type Sum: Copy;
 
-    /// Lines of a limb of a [`PackedPoly`](crate::PackedPoly), starting at the given one.
+    /// A residue in the form in which [`accumulate`](Self::accumulate) takes it.
+    #[inline(always)]
+    fn term(self, x: V<Self>) -> V<Self> {
+        x
+    }
+    /// Lines of a limb of a [`PackedPoly`](crate::PackedPoly), starting at the given one, as
+    /// [terms](Self::term).
     #[inline(always)]
     fn packed<const B: usize>(self, row: &[u64], first: usize) -> [V<Self>; B] {
-        load_block(self, row, first)
+        load_terms(self, row, first)
     }
     /// The empty sum.
     fn no_products(self) -> Self::Sum;
@@ -81,11 +79,11 @@ pub(super) trait Sums: Arithmetic<W: Integers> {
     fn pause(self, sum: Self::Sum) -> V<Self> {
         self.reduce_sum(sum)
     }
-    /// `sum += a b`.
+    /// `sum += a b`, for two [terms](Self::term).
     fn accumulate(self, sum: Self::Sum, a: V<Self>, b: V<Self>) -> Self::Sum;
-    /// A sum of at most `PRODUCTS` products and one residue, to `[0, q)`.
+    /// A sum of at most [`products`](Self::products) and one residue, to `[0, q)`.
     fn reduce_sum(self, sum: Self::Sum) -> V<Self>;
-    /// A weight in `[0, q)` in the form for [`reduce_weighted`](Self::reduce_weighted).
+    /// A weight in `[0, q)` as a term, in the form for [`reduce_weighted`](Self::reduce_weighted).
     #[inline(always)]
     fn weight(self, w: u64) -> u64 {
         w
@@ -107,7 +105,12 @@ pub(super) trait Sums: Arithmetic<W: Integers> {
         self.reduce_sum(sum)
     }
     /// The number of products that a sum can hold.
-    const PRODUCTS: usize;
+    fn products(self) -> usize;
+    /// The number of products that a sum of rows can hold, unless its caller limits them.
+    #[inline(always)]
+    fn rows(self) -> usize {
+        usize::MAX
+    }
     /// The bits of residues of other primes that [`accumulate`](Self::accumulate) takes.
     const RESIDUE_BITS: u32 = 61;
     /// A word that the implementation accepts as a residue of another prime, to `[0, q)`.

@@ -1,19 +1,18 @@
 //! The kernels for several instruction sets. The back end is chosen once, when a table is built.
 //!
-//! Every kernel works on the residues of one limb. `scalar.rs` is the reference. `avx2.rs`,
-//! `avx512.rs` and `ifma.rs` offer the same functions in the same order, and `neon.rs` offers some
-//! of them. Each function is an instance of the generic code in `ntt.rs`, `pointwise.rs`,
-//! `pointwise_words.rs` and `cmux.rs` for the arithmetic in `shoup64.rs`, `ifma.rs` or `double.rs`.
-//! All results are equal bit for bit. This folder is the only place in the workspace that may
-//! contain `unsafe`.
+//! Every kernel works on the residues of one limb. `scalar.rs` is the reference. The file of each
+//! instruction set offers the same functions; `neon.rs` offers some of them. Each function is an
+//! instance of the generic code in `ntt.rs`, `pointwise.rs`, `pointwise_words.rs` and `cmux.rs` for
+//! the arithmetic in `shoup64.rs`, `ifma.rs` or `double.rs`. All results are equal bit for bit.
+//! This folder is the only place in the workspace that may contain `unsafe`.
 //!
 //! | module | contents |
 //! | --- | --- |
 //! | `choice`, `prime_sizes` | the instruction sets and the choice between them; limits on primes |
 //! | `scalar` | the reference kernels |
-//! | `avx2`, `avx512`, `ifma`, `neon` | the instruction sets |
-//! | `simd`, `integers` | traits of an instruction set; those of integer products |
-//! | `double` | the arithmetic of NEON in floating point |
+//! | `avx2`, `avx2_fma`, `avx512`, `avx512_fma`, `ifma`, `neon` | the instruction sets |
+//! | `simd`, `integers`, `floats` | traits: all registers; integer products; floating point |
+//! | `double`, `double_sums`, `double_kernels` | arithmetic in floating point; sums; its kernels |
 //! | `shoup64`, `shoup64_kernels` | Shoup arithmetic in 64-bit words; its vector kernels |
 //! | `ntt`, `ntt_layout` | the transform and its memory layout |
 //! | `ntt_first_pass`, `ntt_sources` | its fusion with base conversion |
@@ -28,13 +27,23 @@
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
+mod avx2_fma;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod avx512_fma;
 pub(crate) mod chacha20;
 pub(crate) mod choice;
 #[cfg(target_arch = "x86_64")]
 mod cmux;
-#[cfg(target_arch = "aarch64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod double;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod double_kernels;
+#[cfg(target_arch = "x86_64")]
+mod double_sums;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod floats;
 #[cfg(target_arch = "x86_64")]
 mod ifma;
 #[cfg(target_arch = "x86_64")]
@@ -109,7 +118,13 @@ macro_rules! dispatch {
             Backend::Avx2 => unsafe { avx2::$kernel($table, $($argument),*) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
+            Backend::Avx2Fma => unsafe { avx2_fma::$kernel($table, $($argument),*) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
             Backend::Avx512 => unsafe { avx512::$kernel($table, $($argument),*) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Backend::Avx512Fma => unsafe { avx512_fma::$kernel($table, $($argument),*) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
             Backend::Ifma => unsafe { ifma::$kernel($table, $($argument),*) },
@@ -240,11 +255,8 @@ pub(crate) fn weighted_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows)
 /// Words of the pieces in which [`forward_piece`] finishes a transform.
 pub(crate) fn piece_words(table: &NttTable) -> usize {
     match of_table(table) {
-        #[cfg(target_arch = "x86_64")]
-        Backend::Avx2 | Backend::Avx512 | Backend::Ifma => ntt::piece_words(table.degree()),
-        #[cfg(target_arch = "aarch64")]
-        Backend::Neon => ntt::piece_words(table.degree()),
-        _ => table.degree(),
+        Backend::Scalar => table.degree(),
+        _ => ntt_layout::piece_words(table.degree()),
     }
 }
 
@@ -386,7 +398,7 @@ pub(crate) fn residues(backend: Backend, q: &Modulus, words: &[u64], out: &mut [
     match backend {
         // SAFETY: asserted above.
         #[cfg(target_arch = "x86_64")]
-        Backend::Avx512 => unsafe { avx512::residues(q, words, out) },
+        Backend::Avx512 | Backend::Avx512Fma => unsafe { avx512::residues(q, words, out) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
         Backend::Ifma => unsafe { ifma::residues(q, words, out) },
@@ -409,10 +421,12 @@ pub(crate) fn ranks(
     match backend {
         // SAFETY: asserted above.
         #[cfg(target_arch = "x86_64")]
-        Backend::Avx2 => unsafe { avx2::ranks(thresholds, draws, out) },
+        Backend::Avx2 | Backend::Avx2Fma => unsafe { avx2::ranks(thresholds, draws, out) },
         // SAFETY: as above; IFMA comes with AVX-512.
         #[cfg(target_arch = "x86_64")]
-        Backend::Avx512 | Backend::Ifma => unsafe { avx512::ranks(thresholds, draws, out) },
+        Backend::Avx512 | Backend::Avx512Fma | Backend::Ifma => unsafe {
+            avx512::ranks(thresholds, draws, out)
+        },
         _ => scalar::ranks(thresholds, draws, out),
     }
 }

@@ -8,7 +8,7 @@
 
 use super::{
     Piece,
-    ntt_layout::{BURST, LOG_PIECE, copy_to_bursts, first_step, outer_stages},
+    ntt_layout::{BURST, copy_to_bursts, first_step, outer_stages},
     pointwise::lines_mut,
     simd::{Arithmetic, Line, V, Wide},
 };
@@ -24,11 +24,6 @@ fn split(words: usize) -> (u32, u32) {
     // Tiles take six stages; passes over the whole take those beyond a piece.
     let outer = outer_stages(words);
     (outer, words.trailing_zeros() - outer - LOG_TILE)
-}
-
-/// Words of the pieces that are finished one after the other.
-pub(super) fn piece_words(degree: usize) -> usize {
-    degree.min(1 << LOG_PIECE)
 }
 
 /// The first half of a forward transform for `N >= 128`, decimation in time: the passes over all
@@ -324,7 +319,7 @@ pub(super) fn start<A: Arithmetic, const R: usize>(f: A, x: &mut [V<A>; R]) {
 
 /// Brings words into the form in which stages hold numbers.
 #[inline(always)]
-fn enter<A: Arithmetic, const R: usize>(f: A, x: &mut [V<A>; R]) {
+pub(super) fn enter<A: Arithmetic, const R: usize>(f: A, x: &mut [V<A>; R]) {
     for x in x {
         *x = f.enter(*x);
     }

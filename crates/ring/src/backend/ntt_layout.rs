@@ -12,7 +12,7 @@ use super::{MAX_PRODUCTS, WeightedRows};
 use crate::par::{self, CHEAP};
 
 /// `log2` of the words of a transform that fit the first-level cache: 32 KiB.
-pub(super) const LOG_PIECE: u32 = 12;
+const LOG_PIECE: u32 = 12;
 
 /// Lines of one row in a block.
 pub(super) const BURST: usize = 8;
@@ -157,6 +157,11 @@ fn row_offset(degree: usize, index: usize) -> usize {
 /// Words of one row in a block.
 fn burst_words(degree: usize) -> usize {
     (8 * BURST).min(degree / strands(degree))
+}
+
+/// Words of the pieces that are finished one after the other.
+pub(super) fn piece_words(degree: usize) -> usize {
+    degree.min(1 << LOG_PIECE)
 }
 
 /// The number of stages of a transform that are passes over the whole polynomial.

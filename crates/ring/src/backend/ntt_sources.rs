@@ -92,8 +92,19 @@ impl<A: Sums, const WORDS: bool, const T: usize, const LINES: usize> Source<T>
             // Step 1: the sums of the weighted rows, while lines of a later block are prefetched.
             let mut ahead = ahead.iter();
             let mut sums = [[self.f[0].no_rows(); LINES]; T];
+            let most = self.f[0].rows();
             let rows = lines(rows).as_chunks::<BURST>().0;
-            for ((row, weights), &bits) in rows.iter().zip(&self.weights).zip(self.bits) {
+            for (j, ((row, weights), &bits)) in
+                rows.iter().zip(&self.weights).zip(self.bits).enumerate()
+            {
+                // One product is left for the quotients.
+                if most < usize::MAX && j > 0 && j.is_multiple_of(most - 1) {
+                    for (f, sums) in self.f.iter().zip(&mut sums) {
+                        for sum in sums {
+                            *sum = f.resume(f.pause(*sum), false);
+                        }
+                    }
+                }
                 let words = WORDS && bits > A::RESIDUE_BITS;
                 if let Some(row) = ahead.next() {
                     for i in 0..LINES {
@@ -109,14 +120,17 @@ impl<A: Sums, const WORDS: bool, const T: usize, const LINES: usize> Source<T>
                                 let (weight, high) = (w.splat(weight), w.splat(high));
                                 self.f[t].accumulate_word(sums[t][i], x, weight, high)
                             }
-                            false => self.f[t].accumulate(sums[t][i], x, w.splat(weight)),
+                            false => {
+                                let f = self.f[t];
+                                f.accumulate(sums[t][i], f.term(x), w.splat(weight))
+                            }
                         };
                     }
                 }
             }
             // Step 2: the weighted quotients, then one reduction.
             for i in 0..LINES {
-                let x = w.load_bytes(&quotients[LINES * part + i]);
+                let x = self.f[0].term(w.load_bytes(&quotients[LINES * part + i]));
                 for t in 0..T {
                     let weight = w.splat(self.weights[self.rows][t][0]);
                     let sum = match self.small {

@@ -2,7 +2,7 @@
 
 use super::{
     Column, Part, Term, WeightedRows,
-    integers::{Integers, Sums, block_at, load_block},
+    integers::{Integers, Sums, block_at, load_terms},
     pointwise::{lines, lines_mut},
     simd::{Arithmetic, Line, V, Wide},
 };
@@ -98,7 +98,7 @@ fn sum_block<'a, A: Sums, const B: usize, const C: usize, const PACKED: bool>(
     // Step 2: as many products per reduction as an accumulator holds.
     while terms.len() > 0 {
         // The last reduction leaves residues; the others leave a form to resume from.
-        let last = ends && terms.len() <= A::PRODUCTS;
+        let last = ends && terms.len() <= f.products();
         let mut sums = [[f.no_products(); B]; C];
         for c in 0..C {
             for i in 0..B {
@@ -106,15 +106,15 @@ fn sum_block<'a, A: Sums, const B: usize, const C: usize, const PACKED: bool>(
             }
         }
         // One load of the row serves all columns.
-        for (a, factors) in terms.by_ref().take(A::PRODUCTS) {
-            let a = block_at::<B>(a, first);
+        for (a, factors) in terms.by_ref().take(f.products()) {
+            let a = load_terms::<A, B>(f, a, first);
             for c in 0..C {
                 let b = match PACKED {
                     true => f.packed(factors[c], first),
-                    false => load_block::<A, B>(f, factors[c], first),
+                    false => load_terms::<A, B>(f, factors[c], first),
                 };
                 for i in 0..B {
-                    sums[c][i] = f.accumulate(sums[c][i], w.load(&a[i]), b[i]);
+                    sums[c][i] = f.accumulate(sums[c][i], a[i], b[i]);
                 }
             }
         }
@@ -155,23 +155,23 @@ fn term_block<A: Sums, const B: usize>(f: A, out: &mut [Line; B], first: usize, 
     let w = f.wide();
     let mut totals = [w.splat(0); B];
     // The total of the earlier chunks starts the sum of the next.
-    for terms in terms.chunks(A::PRODUCTS) {
+    for terms in terms.chunks(f.products()) {
         let mut sums = [f.no_products(); B];
         for (sum, total) in sums.iter_mut().zip(totals) {
             *sum = f.sum_of(total);
         }
         for term in terms {
-            let row = block_at::<B>(term.row, first);
+            let row = load_terms::<A, B>(f, term.row, first);
             // One line is the factor of all lines of the tile.
             if term.is_by_tile() {
-                let factor = w.load(&lines(term.factor)[first / TILE]);
+                let factor = f.term(w.load(&lines(term.factor)[first / TILE]));
                 for i in 0..B {
-                    sums[i] = f.accumulate(sums[i], w.load(&row[i]), factor);
+                    sums[i] = f.accumulate(sums[i], row[i], factor);
                 }
             } else {
-                let factor = block_at::<B>(term.factor, first);
+                let factor = load_terms::<A, B>(f, term.factor, first);
                 for i in 0..B {
-                    sums[i] = f.accumulate(sums[i], w.load(&row[i]), w.load(&factor[i]));
+                    sums[i] = f.accumulate(sums[i], row[i], factor[i]);
                 }
             }
         }
@@ -213,7 +213,7 @@ fn weighted_block<A: Sums, const B: usize>(
 ) {
     let w = f.wide();
     let mut totals = [w.splat(0); B];
-    let most = A::PRODUCTS - 1;
+    let most = f.products() - 1;
     let mut multiples = sum.multiples;
     // One product less than fits, for the quotients.
     for (rows, weights) in sum.rows.chunks(most).zip(sum.weights.chunks(most)) {
@@ -222,17 +222,17 @@ fn weighted_block<A: Sums, const B: usize>(
             *sum = f.sum_of(total);
         }
         for (row, &weight) in rows.iter().zip(weights) {
-            let weight = w.splat(weight);
-            let row = block_at::<B>(row, first);
+            let weight = f.term(w.splat(weight));
+            let row = load_terms::<A, B>(f, row, first);
             for i in 0..B {
-                sums[i] = f.accumulate(sums[i], w.load(&row[i]), weight);
+                sums[i] = f.accumulate(sums[i], row[i], weight);
             }
         }
         // The quotients enter the first accumulator, which has one product left for them.
         if let Some((multiples, weight)) = multiples.take() {
-            let weight = w.splat(weight);
+            let weight = f.term(w.splat(weight));
             for (sum, multiples) in sums.iter_mut().zip(&bytes(multiples)[first..]) {
-                *sum = f.accumulate(*sum, w.load_bytes(multiples), weight);
+                *sum = f.accumulate(*sum, f.term(w.load_bytes(multiples)), weight);
             }
         }
         for (total, sum) in totals.iter_mut().zip(sums) {

@@ -433,7 +433,11 @@ impl<W: Integers, const HEADROOM: u32> Sums for Word<W, HEADROOM> {
         w.add(self.mul_lazy(high, self.radix), self.mul_lazy(low, self.one))
     }
 
-    const PRODUCTS: usize = 63;
+    #[inline(always)]
+    fn products(self) -> usize {
+        63
+    }
+
     const RESIDUE_BITS: u32 = if Self::LAZY { LAZY_BITS } else { 61 };
 
     #[inline(always)]

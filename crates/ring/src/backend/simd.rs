@@ -1,6 +1,7 @@
 //! The traits that an instruction set implements: eight 64-bit words at a time, and arithmetic
 //! modulo one prime on them. `ntt.rs` and `pointwise.rs` are generic over these traits, and
-//! `pointwise_words.rs` and `cmux.rs` over those in `integers.rs`.
+//! `pointwise_words.rs` and `cmux.rs` over those in `integers.rs`. `floats.rs` has the instructions
+//! in floating point.
 
 pub(super) use crate::ntt::roots::Line;
 
@@ -12,6 +13,10 @@ pub(super) trait Wide: Copy {
     fn load(self, line: &Line) -> Self::V;
     fn store(self, x: Self::V, line: &mut Line);
     fn splat(self, x: u64) -> Self::V;
+    /// Modulo `2^64`.
+    fn add(self, a: Self::V, b: Self::V) -> Self::V;
+    /// Modulo `2^64`.
+    fn sub(self, a: Self::V, b: Self::V) -> Self::V;
     /// Prefetches a line into the second-level cache.
     fn fetch(self, line: &Line);
     /// Exchanges the lanes of `x` whose index has bit `BIT` set with the lanes of `y` where it is
@@ -65,6 +70,11 @@ pub(super) trait Arithmetic: Copy {
     fn inverse_butterfly(self, x: &mut V<Self>, y: &mut V<Self>, w: Self::Root);
     /// The last inverse butterfly, including the factor `1 / N`: inverse `-> [0, q)`.
     fn last_butterfly(self, x: &mut V<Self>, y: &mut V<Self>, scale: Self::Root, w: Self::Root);
+    /// An inverse residue times a factor, to `[0, q)`.
+    #[inline(always)]
+    fn finish_inverse(self, x: V<Self>, w: Self::Root) -> V<Self> {
+        self.mul_root(x, w)
+    }
     /// Whether the sum in a row has to be bounded after a stage between rows that are `half` apart.
     /// `half` is 1, 2 and 4 in order; the `last` one ends a pass.
     fn settles(half: usize, row: usize, last: bool) -> bool;
@@ -77,7 +87,7 @@ pub(super) trait Arithmetic: Copy {
     fn sub(self, a: V<Self>, b: V<Self>) -> V<Self>;
     /// `[0, q), [0, q) -> [0, q)`.
     fn mul(self, a: V<Self>, b: V<Self>) -> V<Self>;
-    /// `[0, 4q)`, or inverse, `-> [0, q)`.
+    /// `[0, 4q) -> [0, q)`.
     fn mul_root(self, x: V<Self>, w: Self::Root) -> V<Self>;
     /// `[0, q), [0, q) -> [0, 2q)`.
     #[inline(always)]

@@ -11,7 +11,7 @@
 //! there by three exchanges of a bit of the row index with a bit of the lane index.
 
 use super::{
-    Backend, SubringTask, avx2, avx512, ifma, ntt, shoup64,
+    Backend, SubringTask, avx2, avx2_fma, avx512, avx512_fma, ifma, ntt, shoup64,
     simd::{Arithmetic, Line, V, Wide},
 };
 use crate::ntt::NttTable;
@@ -23,7 +23,11 @@ pub(super) fn run(table: &NttTable, factor: usize, task: SubringTask) {
         // SAFETY: no table is built for a back end that `Backend::check` refuses.
         Backend::Avx2 => unsafe { run_avx2(table, factor, task) },
         // SAFETY: as above.
+        Backend::Avx2Fma => unsafe { run_avx2_fma(table, factor, task) },
+        // SAFETY: as above.
         Backend::Avx512 => unsafe { run_avx512(table, factor, task) },
+        // SAFETY: as above.
+        Backend::Avx512Fma => unsafe { run_avx512_fma(table, factor, task) },
         // SAFETY: as above.
         Backend::Ifma => unsafe { run_ifma(table, factor, task) },
         Backend::Scalar | Backend::Neon => {
@@ -59,6 +63,20 @@ fn run_avx512(table: &NttTable, factor: usize, task: SubringTask) {
             by_factor::<_, { 2 * RECORD }>(f, table, factor, task);
         }
     }
+}
+
+#[target_feature(enable = "avx2,fma")]
+fn run_avx2_fma(table: &NttTable, factor: usize, task: SubringTask) {
+    // SAFETY: this function has the target features. Primes that are not lazy reduce here too.
+    let f = unsafe { avx2_fma::arithmetic::<false>(table) };
+    by_factor::<_, RECORD>(f, table, factor, task);
+}
+
+#[target_feature(enable = "avx512f,avx512dq")]
+fn run_avx512_fma(table: &NttTable, factor: usize, task: SubringTask) {
+    // SAFETY: this function has the target features.
+    let f = unsafe { avx512_fma::arithmetic::<false>(table) };
+    by_factor::<_, RECORD>(f, table, factor, task);
 }
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
@@ -135,9 +153,10 @@ fn split<A: Arithmetic, const LINES: usize, const LOG: usize>(
         for (t, (from, rows)) in from.iter().zip(&mut block).enumerate() {
             let mut x = ntt::load(f, from);
             let roots = &table.inverse_roots.records::<LINES>()[(i << LOG) + t];
+            ntt::enter(f, &mut x);
             ntt::inverse_stages(f, &mut x, 8 >> LOG, roots);
             for (x, row) in x.into_iter().zip(rows) {
-                f.wide().store(f.mul_root(x, scale), row);
+                f.wide().store(f.finish_inverse(x, scale), row);
             }
         }
         // Step 2: the rows of each component, rearranged to its small tile.
@@ -195,6 +214,7 @@ fn join<A: Arithmetic, const LINES: usize, const LOG: usize>(
         for (t, (to, rows)) in to.iter_mut().zip(&block).enumerate() {
             let mut x = ntt::load(f, rows);
             let roots = &table.forward_roots.records::<LINES>()[(i << LOG) + t];
+            ntt::enter(f, &mut x);
             for x in &mut x {
                 *x = f.start_forward(*x);
             }

@@ -76,8 +76,8 @@ fn compare_transforms(tables: &Tables, seed: u64) {
 /// Primes on both sides of three bounds: the largest prime for which the IFMA back end does not
 /// reduce at all (its transform takes residues below `4q`, or larger ones from conversions to
 /// smaller primes); `2^49` and the largest prime for which it reduces after three stages; `2^48`
-/// and `2^50`, the same for NEON; and the largest prime for which the other back ends do not reduce
-/// at all.
+/// and `2^50`, the same in floating point; and the largest prime for which the other back ends do
+/// not reduce at all.
 #[test]
 fn transforms_are_exact_where_there_is_least_room() {
     for log in [7u32, 12, 13, 15, 17] {
@@ -505,7 +505,7 @@ fn says_what_could_not_be_tested() {
 #[test]
 fn refuses_moduli_that_are_too_wide() {
     let q = prime::ntt_primes_below(64, 51, 1, &[]).unwrap()[0];
-    for narrow in [Backend::Ifma, Backend::Neon] {
+    for narrow in [Backend::Ifma, Backend::Avx512Fma, Backend::Avx2Fma, Backend::Neon] {
         assert!(refusal(&narrow.check(&q)).is(&ErrorKind::Unsupported, narrow.name()));
         assert_ne!(Backend::fastest(&q), narrow);
     }

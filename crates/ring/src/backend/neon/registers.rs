@@ -2,7 +2,10 @@
 
 use std::arch::{aarch64::*, asm};
 
-use crate::backend::simd::{Line, Wide};
+use crate::backend::{
+    floats::Floats,
+    simd::{Line, Wide},
+};
 
 /// Proof that the CPU has NEON.
 #[derive(Clone, Copy)]
@@ -49,6 +52,16 @@ impl Wide for Neon {
     }
 
     #[inline(always)]
+    fn add(self, a: Self::V, b: Self::V) -> Self::V {
+        pairs_of(|i| unsafe { vaddq_u64(a[i], b[i]) })
+    }
+
+    #[inline(always)]
+    fn sub(self, a: Self::V, b: Self::V) -> Self::V {
+        pairs_of(|i| unsafe { vsubq_u64(a[i], b[i]) })
+    }
+
+    #[inline(always)]
     fn fetch(self, line: &Line) {
         unsafe {
             asm!(
@@ -71,4 +84,66 @@ impl Wide for Neon {
             ),
         };
     }
+}
+
+// In every block of this implementation: SAFETY: a value of this type exists only on CPUs with
+// NEON.
+#[expect(clippy::undocumented_unsafe_blocks, reason = "one reason for all, stated above")]
+impl Floats for Neon {
+    #[inline(always)]
+    fn converted(self, x: Self::V) -> Self::V {
+        pairs_of(|i| unsafe { word(vcvtq_f64_u64(x[i])) })
+    }
+
+    #[inline(always)]
+    fn integer(self, x: Self::V) -> Self::V {
+        pairs_of(|i| unsafe { vreinterpretq_u64_s64(vcvtq_s64_f64(number(x[i]))) })
+    }
+
+    #[inline(always)]
+    fn plus(self, x: Self::V, y: Self::V) -> Self::V {
+        pairs_of(|i| unsafe { word(vaddq_f64(number(x[i]), number(y[i]))) })
+    }
+
+    #[inline(always)]
+    fn minus(self, x: Self::V, y: Self::V) -> Self::V {
+        pairs_of(|i| unsafe { word(vsubq_f64(number(x[i]), number(y[i]))) })
+    }
+
+    #[inline(always)]
+    fn times(self, x: Self::V, y: Self::V) -> Self::V {
+        pairs_of(|i| unsafe { word(vmulq_f64(number(x[i]), number(y[i]))) })
+    }
+
+    #[inline(always)]
+    fn minus_times(self, z: Self::V, x: Self::V, y: Self::V) -> Self::V {
+        pairs_of(|i| unsafe { word(vfmsq_f64(number(z[i]), number(x[i]), number(y[i]))) })
+    }
+
+    #[inline(always)]
+    fn round(self, x: Self::V) -> Self::V {
+        pairs_of(|i| unsafe { word(vrndnq_f64(number(x[i]))) })
+    }
+
+    #[inline(always)]
+    fn add_if_negative(self, x: Self::V, bound: Self::V) -> Self::V {
+        pairs_of(|i| unsafe {
+            let negative = vshrq_n_s64::<63>(vreinterpretq_s64_u64(x[i]));
+            vaddq_u64(x[i], vandq_u64(vreinterpretq_u64_s64(negative), bound[i]))
+        })
+    }
+}
+
+/// The number that a lane holds the bits of.
+#[inline]
+#[target_feature(enable = "neon")]
+fn number(x: uint64x2_t) -> float64x2_t {
+    vreinterpretq_f64_u64(x)
+}
+
+/// The bits of a number.
+#[inline]
+#[target_feature(enable = "neon")]
+fn word(x: float64x2_t) -> uint64x2_t {
+    vreinterpretq_u64_f64(x)
 }
