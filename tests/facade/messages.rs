@@ -37,7 +37,7 @@ fn check<T: std::fmt::Debug>(result: Result<T>, op: &str, with: &[&str], without
     }
 }
 
-/// A bootstrap that the parameters do not have is not to be asked for; one that they have is.
+/// A bootstrap that the parameters do not have needs others first; one that they have, its keys.
 #[test]
 fn missing_bootstraps_say_what_would_help() {
     let toy = party(Preset::Insecure(Toy::Functions), &Needs::new().multiply(), 71);
@@ -48,8 +48,8 @@ fn missing_bootstraps_say_what_would_help() {
         toy.server.clone().with_auto_bootstrap().map(drop),
     ] {
         let message = message(refused);
-        let preset = message.contains("`Preset::Bootstrapping`");
-        assert!(message.contains("bootstrap") && preset && !message.contains("Needs"), "{message}");
+        assert!(message.contains("parameters that have bootstrapping"), "{message}");
+        assert!(message.contains("`Preset::Bootstrapping`"), "{message}");
     }
     let other = party(Preset::Insecure(Toy::Bootstrapping), &Needs::new().multiply(), 71);
     let x = other.client.encrypt(&[0.5], -1.0..=1.0).unwrap();
@@ -245,7 +245,7 @@ fn arguments_are_refused_in_a_sentence_that_fits() {
         (server.assume_noise(x.clone(), nan).map(drop), "deviation of NaN", "variance"),
         (server.mask(&x, Range { start: 3, end: 1 }).map(drop), "slots 3..1", "slot 3 of"),
         (server.mask(&x, 2..5).map(drop), "slots 2..5: need a range", "slot 5"),
-        (server.mask_slots(&x, &[7]).map(drop), "slot 7 of a vector of 4 slots", "8"),
+        (server.mask_slots(&x, &[7]).map(drop), "position 7 of 4 slots", "8"),
         (server.replicate_slot(&x, 3).map(drop), "position 3 of 3 values", "slots"),
         (server.inner_sum(&x, 0, 1).map(drop), "need 1 to 4", "power of two"),
         (server.replicate(&x, 0, 1).map(drop), "need 1 to 4", "power of two"),

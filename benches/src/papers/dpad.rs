@@ -15,8 +15,11 @@ const NONE: &str = "-";
 
 const MIB: f64 = 1048576.0;
 
+/// What a row of the paper's Table 4 prints.
+type PaperTimes = (f64, f64, f64, f64);
+
 /// Table 4 of the paper: milliseconds and keys in MB, of ModHE and DPad.
-const PAPER_4: [(f64, f64, f64, f64); 7] = [
+const PAPER_4: [PaperTimes; 7] = [
     (49.0, 39.0, 35.0, 24.0),
     (242.0, 124.0, 210.0, 106.0),
     (772.0, 325.0, 859.0, 344.0),
@@ -126,7 +129,7 @@ fn chosen(set: DPad) -> Result<String, Failure> {
 
 /// Table 4, times.
 fn products_by_rank(measured: &Measured) -> Result<Table, Failure> {
-    let row = |((set, paper), printed): ((DPad, (f64, f64, f64, f64)), &str)| {
+    let row = |((set, paper), printed): ((DPad, PaperTimes), &str)| {
         let [direct, dpad, best] =
             ["direct", "dpad", "chosen"].map(|strategy| measured.product(set, strategy));
         let route = set.relin_strategy()?;
@@ -157,7 +160,7 @@ fn products_by_rank(measured: &Measured) -> Result<Table, Failure> {
 
 /// Table 4, keys.
 fn keys_by_rank(measured: &Measured) -> Result<Table, Failure> {
-    let row = |(set, (.., modhe, paper)): (DPad, (f64, f64, f64, f64))| {
+    let row = |(set, (.., modhe, paper)): (DPad, PaperTimes)| {
         let keys = ["direct", "dpad", "chosen"].map(|way| measured.product(set, way).key);
         let [_, of_dpad, of_best] = keys.map(|key| ratio(key, Some(paper * MIB)));
         let [direct, dpad, best] = keys.map(mib);

@@ -28,8 +28,8 @@ fn variance<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
 pub fn measure(bench: &mut Bench) -> std::result::Result<Table, Failure> {
     let params = params(14, 2)?;
     let (unit, ones) = ([-1.0, 1.0], vec![1.0; params.max_slots()]);
-    let of_mean = World::needs(&params, &ones, unit, |a, x| mean(a, x))?;
-    let needs = of_mean.and(&World::needs(&params, &ones, unit, |a, x| variance(a, x))?);
+    let of_mean = World::needs(&params, &ones, unit, mean)?;
+    let needs = of_mean.and(&World::needs(&params, &ones, unit, variance)?);
     let mut world = World::new(&params, &needs)?;
     let x = world.values(-1.0, 1.0);
     let n = x.len() as f64;

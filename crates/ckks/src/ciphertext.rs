@@ -47,7 +47,7 @@ impl CiphertextMeta {
         if !self.slots.is_power_of_two() || self.slots > most {
             return Err(error::slot_count(self.slots, 1, most));
         }
-        ensure(self.len != 0, || error::no_values())?;
+        ensure(self.len != 0, error::no_values)?;
         ensure(self.len <= self.slots, || error::too_many_values(self.len, self.slots))?;
         // Step 2: the noise. A NaN lies in neither range.
         let Noise { total, peak, bound, excess, plain, constant } = self.noise;

@@ -382,7 +382,7 @@ fn wipe(values: &mut [Complex64]) {
 
 /// Refuses empty vectors, vectors above `slots`, and values that are not finite.
 pub fn check_values<T: SlotValue>(values: &[T], slots: usize) -> Result<()> {
-    ensure(!values.is_empty(), || error::no_values())?;
+    ensure(!values.is_empty(), error::no_values)?;
     ensure(values.len() <= slots, || error::too_many_values(values.len(), slots))?;
     for (index, v) in values.iter().enumerate() {
         ensure(v.to_complex().is_finite(), || error::non_finite("value", index, values.len()))?;
@@ -392,7 +392,7 @@ pub fn check_values<T: SlotValue>(values: &[T], slots: usize) -> Result<()> {
 
 /// Refuses reals where values may be complex; `f64` would drop their imaginary parts.
 pub fn check_type<T: SlotValue>(bounds: &Bounds) -> Result<()> {
-    ensure(!T::REAL || bounds.values.is_real(), || error::complex_values())
+    ensure(!T::REAL || bounds.values.is_real(), error::complex_values)
 }
 
 /// Refuses a number that is NaN or infinite, without repeating it.

@@ -77,7 +77,7 @@ impl CiphertextMeta {
 
     /// The metadata with the first `len` slots as the values.
     pub fn with_len(mut self, len: usize) -> Result<Self> {
-        ensure(len != 0, || error::no_values())?;
+        ensure(len != 0, error::no_values)?;
         ensure(len <= self.slots, || error::too_many_values(len, self.slots))?;
         if len > self.len {
             // Some padding becomes values.

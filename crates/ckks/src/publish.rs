@@ -361,7 +361,7 @@ impl Evaluator {
         Ok((Ciphertext::from_parts(self.params(), lattice, to.meta)?, log2_noise))
     }
 
-    /// As [`Declaration::reached`], of a vector: the vector and `log2` of the declared noise.
+    /// The noise that a declaration reached, of a vector: the vector and `log2` of the declared noise.
     pub fn at_declared(
         &self,
         x: &Ciphertext,

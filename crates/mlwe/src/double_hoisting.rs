@@ -37,7 +37,7 @@ impl CiphertextQP {
     ) -> Result<Vec<Self>> {
         // Step 1: check every index and every stored factor before any computation.
         let ct = *operands.first().ok_or_else(error::empty)?;
-        ensure(!rotations.is_empty(), || error::empty())?;
+        ensure(!rotations.is_empty(), error::empty)?;
         let alike = |other: &Ciphertext| ct.operand().check(params, other.operand());
         operands.iter().try_for_each(|operand| alike(operand))?;
         for term in sums.iter().flatten() {

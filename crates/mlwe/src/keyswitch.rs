@@ -175,7 +175,7 @@ impl KeySwitchKey {
         limbs: usize,
         rng: &mut R,
     ) -> Result<Self> {
-        ensure(!from.is_empty(), || error::empty())?;
+        ensure(!from.is_empty(), error::empty)?;
         // Checks first: nothing is drawn from `rng` for bad arguments.
         params.check_limbs(limbs)?;
         for poly in from.iter().chain(to) {

@@ -109,7 +109,7 @@ impl RaiseTransform {
         name: &[u64],
         encode: impl FnOnce(f64) -> Vec<Vec<i64>>,
     ) -> Result<Self> {
-        ensure(!terms.is_empty(), || error::empty())?;
+        ensure(!terms.is_empty(), error::empty)?;
         // Step 1: P', and C = floor(P' / 2^f).
         let special = special_primes(params, terms.len());
         let p = params.p().at_limbs(special);

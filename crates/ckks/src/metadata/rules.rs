@@ -206,7 +206,7 @@ impl MetadataRules<'_> {
     ) -> Result<Metadata> {
         self.params.check_level(level)?;
         let (least, most) = (len, self.params.max_slots());
-        ensure(len != 0, || error::no_values())?;
+        ensure(len != 0, error::no_values)?;
         if !slots.is_power_of_two() || slots < least || slots > most {
             return Err(error::slot_count(slots, least, most));
         }

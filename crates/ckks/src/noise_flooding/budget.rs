@@ -87,7 +87,7 @@ impl DecryptionBudget {
         if key != self.key {
             return Err(mlwe::error::key_mismatch(key, self.key));
         }
-        ensure(self.reserved != 0, || error::not_reserved())
+        ensure(self.reserved != 0, error::not_reserved)
     }
 
     /// Counts a result that was [checked](Self::check) before.

@@ -206,7 +206,7 @@ impl Simulator {
     /// [`ErrorKind::Request`] for a simulator that is not [`worst_case`](Self::worst_case), and for
     /// its vectors; [`ErrorKind::Argument`] for a vector whose error is unbounded.
     pub fn noise_bound(&self, x: &SimCiphertext) -> Result<NoiseBound> {
-        ensure(self.noise_model == NoiseModel::Worst, || error::no_worst_case())?;
+        ensure(self.noise_model == NoiseModel::Worst, error::no_worst_case)?;
         self.check(x)?;
         // The prediction of a long loop may have grown to infinity, which bounds nothing.
         let found = x.metadata.meta.noise.total;
@@ -217,7 +217,7 @@ impl Simulator {
     /// Refuses vectors of other parameters or of another noise model.
     fn check(&self, x: &SimCiphertext) -> Result<()> {
         self.params.check_same(&x.params)?;
-        ensure(x.noise_model == self.noise_model, || error::no_worst_case())
+        ensure(x.noise_model == self.noise_model, error::no_worst_case)
     }
 
     /// A vector of this simulator.
