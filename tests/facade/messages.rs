@@ -48,7 +48,7 @@ fn missing_bootstraps_say_what_would_help() {
         toy.server.clone().with_auto_bootstrap().map(drop),
     ] {
         let message = message(refused);
-        assert!(message.contains("parameters that have bootstrapping"), "{message}");
+        assert!(message.contains(" bootstrapping"), "{message}");
         assert!(message.contains("`Preset::Bootstrapping`"), "{message}");
     }
     let other = party(Preset::Insecure(Toy::Bootstrapping), &Needs::new().multiply(), 71);

@@ -99,11 +99,7 @@ impl<A: Sums, const WORDS: bool, const T: usize, const LINES: usize> Source<T>
             {
                 // One product is left for the quotients.
                 if most < usize::MAX && j > 0 && j.is_multiple_of(most - 1) {
-                    for (f, sums) in self.f.iter().zip(&mut sums) {
-                        for sum in sums {
-                            *sum = f.resume(f.pause(*sum), false);
-                        }
-                    }
+                    self.f.iter().zip(&mut sums).for_each(|(&f, sums)| pause(f, sums));
                 }
                 let words = WORDS && bits > A::RESIDUE_BITS;
                 if let Some(row) = ahead.next() {
@@ -141,6 +137,14 @@ impl<A: Sums, const WORDS: bool, const T: usize, const LINES: usize> Source<T>
                 }
             }
         }
+    }
+}
+
+/// Makes room for further products in some sums.
+#[inline(always)]
+fn pause<A: Sums>(f: A, sums: &mut [A::Sum]) {
+    for sum in sums {
+        *sum = f.resume(f.pause(*sum), false);
     }
 }
 
