@@ -361,7 +361,7 @@ impl Evaluator {
         Ok((Ciphertext::from_parts(self.params(), lattice, to.meta)?, log2_noise))
     }
 
-    /// The noise that a declaration reached, of a vector: the vector and `log2` of the declared noise.
+    /// The vector at the level of a declaration, and `log2` of the noise that is declared there.
     pub fn at_declared(
         &self,
         x: &Ciphertext,
