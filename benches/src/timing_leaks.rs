@@ -231,9 +231,14 @@ impl<'k> Operands<'k> {
             random_values(*length, rng).iter().map(|x| x * class as f64).collect()
         };
         let classes = ["zeros", "random"];
+        // Both are encoded, in a random order: what encoding leaves behind does not depend on the class.
         let message = |class: usize, rng: &mut ChaCha20Rng| {
-            let plain = encode(&zeros_or(class, rng), slots.scale() / 64.0);
-            (plain.expect("as the first vector"), ChaCha20Rng::seed_from_u64(rng.next_u64()))
+            let first = usize::from(rng.random::<bool>());
+            let [x, y] = [first, 1 - first].map(|of| {
+                encode(&zeros_or(of, rng), slots.scale() / 64.0).expect("as the first vector")
+            });
+            let plain = if class == first { x } else { y };
+            (plain, ChaCha20Rng::seed_from_u64(rng.next_u64()))
         };
         test.case(same("encryption of a message", classes), message, |(plain, rng)| {
             ckks::encrypt(slots, plain, drawn, rng).is_ok()
