@@ -5,7 +5,6 @@ use std::{arch::x86_64::*, ops::Range};
 use super::{
     Blocks, Column, Part, Permutation, Piece, QuotientTerms, RowKind, Target, Term, WeightedRows,
     cmux,
-    floats::Floats,
     integers::Integers,
     ntt, ntt_first_pass, ntt_sources, pointwise, pointwise_words, scalar,
     shoup64::{self, Word, with_headroom, with_headroom_of_rows},
@@ -34,7 +33,8 @@ impl<const FMA: bool> Registers<FMA> {
     }
 }
 
-type Pair = [__m256i; 2];
+/// A line.
+pub(super) type Pair = [__m256i; 2];
 
 // In every block of this implementation: SAFETY: a value of this type exists only on CPUs with
 // AVX2; loads and stores stay within the line or slice that is borrowed.
@@ -208,128 +208,6 @@ fn subtract_if_large<const FMA: bool>(
 #[inline(always)]
 fn cross_product<const FMA: bool>(w: Registers<FMA>, a: Pair, b: Pair) -> Pair {
     w.add(w.mul_32(w.shift_right_32(a), b), w.mul_32(a, w.shift_right_32(b)))
-}
-
-// In every block of this implementation: SAFETY: a value of this type exists only on CPUs with
-// AVX2 and FMA.
-#[expect(clippy::undocumented_unsafe_blocks, reason = "one reason for all, stated above")]
-impl Floats for Registers<true> {
-    #[inline(always)]
-    fn converted(self, x: Pair) -> Pair {
-        // The word becomes the last bits of a number in [2^52, 2^53).
-        let power = unsafe { _mm256_set1_pd(POWER) };
-        pair(|i| unsafe { word(_mm256_sub_pd(_mm256_or_pd(number(x[i]), power), power)) })
-    }
-
-    #[inline(always)]
-    fn integer(self, x: Pair) -> Pair {
-        // The sum is in [2^52, 2^53), where the last bit of a number counts units.
-        let middle = unsafe { _mm256_set1_pd(1.5 * POWER) };
-        pair(|i| unsafe {
-            _mm256_sub_epi64(word(_mm256_add_pd(number(x[i]), middle)), word(middle))
-        })
-    }
-
-    #[inline(always)]
-    fn plus(self, x: Pair, y: Pair) -> Pair {
-        pair(|i| unsafe { word(_mm256_add_pd(number(x[i]), number(y[i]))) })
-    }
-
-    #[inline(always)]
-    fn minus(self, x: Pair, y: Pair) -> Pair {
-        pair(|i| unsafe { word(_mm256_sub_pd(number(x[i]), number(y[i]))) })
-    }
-
-    #[inline(always)]
-    fn times(self, x: Pair, y: Pair) -> Pair {
-        pair(|i| unsafe { word(_mm256_mul_pd(number(x[i]), number(y[i]))) })
-    }
-
-    #[inline(always)]
-    fn times_plus(self, x: Pair, y: Pair, z: Pair) -> Pair {
-        pair(|i| unsafe { word(_mm256_fmadd_pd(number(x[i]), number(y[i]), number(z[i]))) })
-    }
-
-    #[inline(always)]
-    fn minus_times(self, z: Pair, x: Pair, y: Pair) -> Pair {
-        pair(|i| unsafe { word(_mm256_fnmadd_pd(number(x[i]), number(y[i]), number(z[i]))) })
-    }
-
-    #[inline(always)]
-    fn round(self, x: Pair) -> Pair {
-        pair(|i| unsafe { word(_mm256_round_pd::<_MM_FROUND_TO_NEAREST_INT>(number(x[i]))) })
-    }
-
-    #[inline(always)]
-    fn add_if_negative(self, x: Pair, bound: Pair) -> Pair {
-        pair(|i| unsafe {
-            let sum = number(_mm256_add_epi64(x[i], bound[i]));
-            word(_mm256_blendv_pd(number(x[i]), sum, number(x[i])))
-        })
-    }
-
-    #[inline(always)]
-    unsafe fn load_packed(self, from: *const u8, bytes: usize) -> Pair {
-        pair(|i| unsafe { four_packed(from.add(4 * bytes * i), bytes) })
-    }
-}
-
-/// For each number of bytes per word: where the bytes of two words stand in each half of
-/// [`four_packed`]. A place of 128 gives zero.
-static PLACES: [[u8; 32]; 8] = {
-    let mut places = [[128; 32]; 8];
-    let mut bytes = 4;
-    while bytes < 8 {
-        let mut i = 0;
-        while i < 4 * bytes {
-            let (word, byte) = (i / bytes, i % bytes);
-            // The second half is loaded so that it ends with the last word.
-            let start = if word < 2 { word * bytes } else { 16 - (4 - word) * bytes };
-            places[bytes][8 * word + byte] = (start + byte) as u8;
-            i += 1;
-        }
-        bytes += 1;
-    }
-    places
-};
-
-/// Four words of `bytes` bytes each, four to seven.
-///
-/// # Safety
-/// There are `4 * bytes` bytes at `from`.
-#[inline]
-#[target_feature(enable = "avx2")]
-pub(super) unsafe fn four_packed(from: *const u8, bytes: usize) -> __m256i {
-    // SAFETY: sixteen bytes from the first on, and sixteen up to the last, of at least sixteen.
-    unsafe {
-        let first = _mm_loadu_si128(from.cast());
-        let last = _mm_loadu_si128(from.add(4 * bytes - 16).cast());
-        let places = _mm256_loadu_si256(PLACES[bytes].as_ptr().cast());
-        _mm256_shuffle_epi8(_mm256_set_m128i(last, first), places)
-    }
-}
-
-/// `2^52`.
-const POWER: f64 = (1u64 << 52) as f64;
-
-/// Both halves of a line.
-#[inline(always)]
-fn pair(half: impl Fn(usize) -> __m256i) -> Pair {
-    [half(0), half(1)]
-}
-
-/// The number that a lane holds the bits of.
-#[inline]
-#[target_feature(enable = "avx2")]
-fn number(x: __m256i) -> __m256d {
-    _mm256_castsi256_pd(x)
-}
-
-/// The bits of a number.
-#[inline]
-#[target_feature(enable = "avx2")]
-fn word(x: __m256d) -> __m256i {
-    _mm256_castpd_si256(x)
 }
 
 shoup64_kernels!(features: "avx2", simd: Avx2, rows: 2);

@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     Blocks, Column, Part, Permutation, Piece, QuotientTerms, RowKind, Target, Term, WeightedRows,
-    avx2::four_packed,
+    avx2_floats::four_packed,
     cmux,
     floats::Floats,
     integers::Integers,
@@ -182,6 +182,19 @@ fn merge_swapped<const MASK: u16>(mut x: __m512i, y: __m512i) -> __m512i {
 // In every block of this implementation: SAFETY: as above.
 #[expect(clippy::undocumented_unsafe_blocks, reason = "one reason for all, stated above")]
 impl Floats for Avx512 {
+    type Part = Self;
+    const PARTS: usize = 1;
+
+    #[inline(always)]
+    fn part(self, _: usize) -> Self {
+        self
+    }
+
+    #[inline(always)]
+    fn parts_of(x: &mut __m512i) -> &mut [__m512i] {
+        std::slice::from_mut(x)
+    }
+
     #[inline(always)]
     fn converted(self, x: __m512i) -> __m512i {
         unsafe { word(_mm512_cvtepu64_pd(x)) }

@@ -138,6 +138,18 @@ impl<W: Floats, const LAZY: bool> Double<W, LAZY> {
 impl<W: Floats, const LAZY: bool> Arithmetic for Double<W, LAZY> {
     type W = W;
     type Root = Factor<W>;
+    type Part = Double<W::Part, LAZY>;
+    const PARTS: usize = W::PARTS;
+
+    #[inline(always)]
+    fn part(self, index: usize) -> Self::Part {
+        Double::new(self.wide.part(index), &self.modulus)
+    }
+
+    #[inline(always)]
+    fn parts_of(x: &mut V<Self>) -> &mut [V<Self::Part>] {
+        W::parts_of(x)
+    }
 
     #[inline(always)]
     fn wide(self) -> W {
@@ -210,15 +222,19 @@ impl<W: Floats, const LAZY: bool> Arithmetic for Double<W, LAZY> {
     /// - `LAZY`: row 0 is settled at the end. From `B = 3.2`, row 1 ends at
     ///   `(2 + 8 e B) q <= 3.2 q`, all other rows below, and row 0 at `8 B q < 2^53`. The products
     ///   of the third stage, of differences up to `8 B q`, are at most `(1/2 + 8 e B) q`.
-    /// - Otherwise all sums are settled at the end, and those of four rows before. From `B = 2`,
-    ///   sums of four rows are at most `8q <= 2^53`, products of the second stage at most
-    ///   `(1/2 + 4 e B) q = 2q`, and those of the third, of sums of two, below that. Passes of one
-    ///   or two stages end with such products too.
+    /// - Otherwise sums of four rows are settled, and rows 1 and 2 at the end. From `B = 2`, sums
+    ///   of four rows are at most `8q <= 2^53`. Row 1 ends at `(2 + 8 e B) q = 5q`, row 2 at
+    ///   `(1 + 8 e B) q = 4q`, row 3 at `(1 + 2 e + 8 e^2 B) q < 2q`, and row 0 at `1.1 q`.
+    ///   Products are at most `(1/2 + 4 e B) q = 2q`, that of a difference of four rows. Passes of
+    ///   one or two stages settle all their last sums.
     ///
     /// Products of the last stage, with the factor `1 / N`, are at most `(1/2 + 8 e B) q < 2 q`.
     #[inline(always)]
     fn settles(half: usize, row: usize, last: bool) -> bool {
-        if LAZY { last && row == 0 } else { last || half == 2 && row & 3 == 0 }
+        if LAZY {
+            return last && row == 0;
+        }
+        half == 2 && row & 3 == 0 || last && (half < 4 || row == 1 || row == 2)
     }
 
     #[inline(always)]

@@ -6,6 +6,13 @@ use super::simd::Wide;
 /// Instructions on eight numbers in double precision, and their conversions. Roundings are to the
 /// nearest number.
 pub(super) trait Floats: Wide {
+    /// The registers of a part of a line, see [`Arithmetic::Part`](super::simd::Arithmetic::Part).
+    type Part: Floats;
+    /// The number of parts.
+    const PARTS: usize;
+    fn part(self, index: usize) -> Self::Part;
+    /// All parts of a line in registers.
+    fn parts_of(x: &mut Self::V) -> &mut [<Self::Part as Wide>::V];
     /// The number of an integer below `2^52`.
     fn converted(self, x: Self::V) -> Self::V;
     /// The integer of a number in `[-2^51, 2^51)` without a fraction, modulo `2^64`.

@@ -276,6 +276,18 @@ fn negative_inverse(q: u64) -> u64 {
 impl<const EVERY: u32> Arithmetic for Ifma<EVERY> {
     type W = Avx512;
     type Root = Root;
+    type Part = Self;
+    const PARTS: usize = 1;
+
+    #[inline(always)]
+    fn part(self, _: usize) -> Self {
+        self
+    }
+
+    #[inline(always)]
+    fn parts_of(x: &mut __m512i) -> &mut [__m512i] {
+        std::slice::from_mut(x)
+    }
 
     #[inline(always)]
     fn wide(self) -> Avx512 {

@@ -27,6 +27,8 @@
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
+mod avx2_floats;
+#[cfg(target_arch = "x86_64")]
 mod avx2_fma;
 #[cfg(target_arch = "x86_64")]
 mod avx512;

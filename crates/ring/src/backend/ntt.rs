@@ -206,14 +206,17 @@ fn last_pass<A: Arithmetic, const R: usize>(
     // One burst of lines at a time, as the blocks hold them.
     for (k, bursts) in bursts.as_chunks_mut::<R>().0.iter_mut().enumerate() {
         for i in 0..BURST {
-            // Load R rows, run the last stages in registers, store to the blocks.
-            let mut x = [f.wide().splat(0); R];
-            for r in 0..R {
-                x[r] = f.wide().load(&rows[r][BURST * k + i]);
-            }
-            last_stages(f, &mut x, last, &factors);
-            for r in 0..R {
-                f.wide().store(x[r], &mut lines_mut(bursts[r])[i]);
+            for part in 0..A::PARTS {
+                // Load R rows, run the last stages in registers, store to the blocks.
+                let f = f.part(part);
+                let mut x = [f.wide().splat(0); R];
+                for r in 0..R {
+                    x[r] = f.wide().load(&rows[r][BURST * k + i]);
+                }
+                last_stages(f, &mut x, last, &factors);
+                for r in 0..R {
+                    f.wide().store(x[r], &mut lines_mut(bursts[r])[i]);
+                }
             }
         }
     }
@@ -345,19 +348,22 @@ fn inverse_block<A: Arithmetic, const R: usize>(
     let factors = below::<R>(&table.inverse_roots, node);
     let rows = split_rows::<R>(block);
     for i in 0..rows[0].len() {
-        // Load R rows, run log2(R) stages in registers, store.
-        let mut x = [f.wide().splat(0); R];
-        for r in 0..R {
-            x[r] = f.wide().load(&rows[r][i]);
-        }
-        // Node 1 is the very last stage, with the factor 1 / N.
-        if node == 1 {
-            last_stages(f, &mut x, last, &factors);
-        } else {
-            inverse_stages(f, &mut x, 1, &factors);
-        }
-        for r in 0..R {
-            f.wide().store(x[r], &mut rows[r][i]);
+        for part in 0..A::PARTS {
+            // Load R rows, run log2(R) stages in registers, store.
+            let f = f.part(part);
+            let mut x = [f.wide().splat(0); R];
+            for r in 0..R {
+                x[r] = f.wide().load(&rows[r][i]);
+            }
+            // Node 1 is the very last stage, with the factor 1 / N.
+            if node == 1 {
+                last_stages(f, &mut x, last, &factors);
+            } else {
+                inverse_stages(f, &mut x, 1, &factors);
+            }
+            for r in 0..R {
+                f.wide().store(x[r], &mut rows[r][i]);
+            }
         }
     }
 }
@@ -418,21 +424,27 @@ fn inverse_tile<A: Arithmetic, const LINES: usize>(
     mut x: [V<A>; 8],
     tile: &mut [Line; 8],
 ) {
-    let w = f.wide();
     // The steps of `forward_tile` in reverse, on residues.
-    enter(f, &mut x);
-    inverse_stages(f, &mut x, 1, roots);
-    exchange::<A, 0>(f, &mut x);
-    let root = f.roots(roots, 1);
-    inverse_rows::<A, 0>(f, &mut x, root);
-    exchange::<A, 1>(f, &mut x);
-    let root = f.roots(roots, 0);
-    inverse_rows::<A, 1>(f, &mut x, root);
+    for part in 0..A::PARTS {
+        let f = f.part(part);
+        let mut y = x.each_mut().map(|x| A::parts_of(x)[part]);
+        enter(f, &mut y);
+        inverse_stages(f, &mut y, 1, roots);
+        exchange::<A::Part, 0>(f, &mut y);
+        let root = f.roots(roots, 1);
+        inverse_rows::<A::Part, 0>(f, &mut y, root);
+        exchange::<A::Part, 1>(f, &mut y);
+        let root = f.roots(roots, 0);
+        inverse_rows::<A::Part, 1>(f, &mut y, root);
+        for (x, y) in x.iter_mut().zip(y) {
+            A::parts_of(x)[part] = y;
+        }
+    }
     exchange::<A, 2>(f, &mut x);
     let root = f.root(first);
     inverse_rows::<A, 2>(f, &mut x, root);
     for (x, line) in x.into_iter().zip(tile) {
-        w.store(x, line);
+        f.wide().store(x, line);
     }
 }
 

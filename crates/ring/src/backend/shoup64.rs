@@ -19,8 +19,7 @@ use crate::modulus::Modulus;
 use crate::ntt::NttTable;
 use crate::ntt::roots::RECORD;
 
-/// The classes of [`headroom`]: primes from `2^60` on, primes below, and those that are [`LAZY`]
-/// too.
+/// The classes of [`headroom`]: primes from `2^60` on, primes below, and `LAZY` ones.
 pub(super) const WHOLE: u32 = 0;
 pub(super) const NARROW: u32 = 1;
 pub(super) const LAZY: u32 = 2;
@@ -252,6 +251,18 @@ fn companion(modulus: &Modulus, w: u64, headroom: u32) -> u64 {
 impl<W: Integers, const HEADROOM: u32> Arithmetic for Word<W, HEADROOM> {
     type W = W;
     type Root = Root<W>;
+    type Part = Self;
+    const PARTS: usize = 1;
+
+    #[inline(always)]
+    fn part(self, _: usize) -> Self {
+        self
+    }
+
+    #[inline(always)]
+    fn parts_of(x: &mut V<Self>) -> &mut [V<Self>] {
+        std::slice::from_mut(x)
+    }
 
     #[inline(always)]
     fn wide(self) -> W {

@@ -34,6 +34,14 @@ pub(super) trait Arithmetic: Copy {
     type W: Wide;
     /// A constant factor in every lane, with its companion.
     type Root: Copy;
+    /// The same arithmetic on a part of a line. Inverse stages run on one part after the other, if
+    /// lines are too many for the registers. A part exchanges bits of lanes within itself alone.
+    type Part: Arithmetic;
+    /// The number of parts.
+    const PARTS: usize;
+    fn part(self, index: usize) -> Self::Part;
+    /// All parts of a line in registers.
+    fn parts_of(x: &mut V<Self>) -> &mut [V<Self::Part>];
 
     fn wide(self) -> Self::W;
     /// A factor from its `[value, companion]`.

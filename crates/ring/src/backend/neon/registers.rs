@@ -90,6 +90,19 @@ impl Wide for Neon {
 // NEON.
 #[expect(clippy::undocumented_unsafe_blocks, reason = "one reason for all, stated above")]
 impl Floats for Neon {
+    type Part = Self;
+    const PARTS: usize = 1;
+
+    #[inline(always)]
+    fn part(self, _: usize) -> Self {
+        self
+    }
+
+    #[inline(always)]
+    fn parts_of(x: &mut Self::V) -> &mut [Self::V] {
+        std::slice::from_mut(x)
+    }
+
     #[inline(always)]
     fn converted(self, x: Self::V) -> Self::V {
         pairs_of(|i| unsafe { word(vcvtq_f64_u64(x[i])) })
