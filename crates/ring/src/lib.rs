@@ -56,6 +56,7 @@ pub mod prime;
 mod ring;
 pub mod sample;
 mod small_poly;
+mod sort_order;
 mod subring;
 mod ternary_product;
 #[cfg(test)]
@@ -85,5 +86,6 @@ pub use par::{each_chunk, each_item, join, map_items, threads, try_map};
 pub use poly::{Coeff, Domain, Ntt, Poly};
 pub use ring::Ring;
 pub use small_poly::SmallProductSum;
+pub use sort_order::SortOrder;
 pub use subring::SubringMap;
 pub use weighted_sums::{Factor, Weighted};
