@@ -302,7 +302,7 @@ fn parts(shape: &Shape, degree: usize) -> Vec<Part> {
 }
 
 /// Checks that all points lie in the domain.
-fn check_points(points: &[usize], domain: usize) -> Result<()> {
+pub(crate) fn check_points(points: &[usize], domain: usize) -> Result<()> {
     let count = points.len();
     let mut places = points.iter().enumerate();
     places.try_for_each(|(index, &point)| check_point(index, count, point, domain))

@@ -1,24 +1,10 @@
 //! The refusals of this crate.
 
+pub use bellerophon_repack::error::{no_rows, shape, value};
 use bellerophon_ring::{Error, ErrorKind};
 
 #[cfg(test)]
 pub(crate) use bellerophon_ring::refusal;
-
-/// No inputs.
-pub fn no_rows() -> Error {
-    Error::new(ErrorKind::Length, "no rows: at least one is needed")
-}
-
-/// A table, a query and parameters whose sizes do not fit each other.
-pub fn shape(what: &'static str, found: usize, needed: String) -> Error {
-    Error::new(ErrorKind::Shape, format!("{what} is {found}, {needed} is needed"))
-}
-
-/// A number of the caller's that is out of range.
-pub fn value(what: &'static str, found: String, needed: &'static str) -> Error {
-    Error::new(ErrorKind::Argument, format!("{what} = {found} is not supported: need {needed}"))
-}
 
 /// A coefficient or table entry that is not below `t`. The error does not contain it.
 pub fn plain(index: usize, count: usize, plain: u64) -> Error {

@@ -7,7 +7,7 @@ pub fn no_rows() -> Error {
     Error::new(ErrorKind::Length, "no rows: at least one is needed")
 }
 
-/// A matrix, a layout and inputs whose sizes do not fit each other.
+/// Sizes that do not fit each other.
 pub fn shape(what: &'static str, found: usize, needed: String) -> Error {
     Error::new(ErrorKind::Shape, format!("{what} is {found}, {needed} is needed"))
 }
