@@ -13,7 +13,7 @@
 //! | [`sample_extract`], [`switch_modulus`], [`Mod2NCiphertext`] | from ring to LWE; moduli |
 //! | [`KeySwitchKey`] | key switch: change of secret and dimension (PEGASUS.KS, Fig. 9) |
 //! | [`TestPolynomial`], [`TableDomain`] | test polynomials; from reals to indices |
-//! | [`rgsw`] | RGSW ciphertexts, with a special modulus or with digits |
+//! | [`rgsw`], [`external_product`] | RGSW, with a special modulus or with digits |
 //! | [`Engine::Ntru`], [`NtruSpec`] | NTRU ciphertexts and the key switch to RLWE |
 //! | [`paper`] | `pegasus-ntru`, as a baseline |
 //! | [`blind_rotate_batch`], [`BlindRotationKey`] | blind rotation (Fig. 2), on either [`Engine`] |
@@ -37,7 +37,7 @@ mod encrypt;
 mod engine;
 #[doc(hidden)]
 pub mod error;
-mod external_product;
+pub mod external_product;
 mod functions;
 mod keys;
 mod keyswitch;
