@@ -7,7 +7,7 @@
 use bellerophon::circuits::{
     approx::Sign,
     ordering::{Comparator, OrderTask},
-    statistics::Table,
+    statistics::DataTable,
 };
 use bellerophon::prelude::*;
 
@@ -18,7 +18,7 @@ fn main() -> bellerophon::Result<()> {
     // Programs use `Preset::Bootstrapping`: a comparison takes more levels than a fresh vector has.
     let params = Params::preset(Preset::Insecure(Toy::Bootstrapping))?;
     let client = ClientKey::generate(&params)?;
-    let table = Table::new(salaries.len(), 1)?;
+    let table = DataTable::new(salaries.len(), 1)?;
     let needs = Needs::new()
         .bootstrap()
         .keys(&table.keys(params.levels()))

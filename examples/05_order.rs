@@ -5,7 +5,7 @@
 
 use bellerophon::circuits::lintrans::LinearOptions;
 use bellerophon::circuits::matrix::{Matrix, MatrixVector};
-use bellerophon::{lwe::Order, prelude::*};
+use bellerophon::{SortOrder, prelude::*};
 
 fn main() -> bellerophon::Result<()> {
     // The server's points. |q - p|^2 = |q|^2 - 2 p q + |p|^2, and |q|^2 is the same for all points.
@@ -23,7 +23,7 @@ fn main() -> bellerophon::Result<()> {
     let values = [0.3, -0.8, 0.9, -0.1, 0.6, -0.4, 0.1];
     let x = client.encrypt(&values, -1.0..=1.0)?;
     let within = server.within(-1.0..=1.0);
-    let median = client.decrypt(&within.sort(&x, Order::Ascending)?)?[values.len() / 2];
+    let median = client.decrypt(&within.sort(&x, SortOrder::Ascending)?)?[values.len() / 2];
     let largest = client.decrypt(&within.largest(&x, 5)?)?;
     assert!((median - 0.1).abs() < 0.1);
     assert!(largest.iter().zip([0.9, 0.6, 0.3, 0.1, -0.1]).all(|(a, b)| (a - b).abs() < 0.1));

@@ -1,100 +1,79 @@
-//! Arithmetic and an arbitrary function of an encrypted column of measurements, end to end.
+//! Arithmetic and an arbitrary function of encrypted measurements, end to end.
 //!
-//! The client standardises a column (iris, or `--csv FILE --column NAME`) and encrypts it. The
-//! server, which never sees a value, computes `v = a x^2 + b x + c` in CKKS, applies any function
-//! `f` to every value by look-up, returns the results to a CKKS ciphertext by ring packing, and
-//! computes `1 - f(v)`. The client decrypts the result and compares it with the exact values.
-//!
-//! With `--preset full` the server bootstraps the results, so that they have levels again, and
-//! computes `v` and `1 - f(v)` a second time, from them.
-//!
-//! The server learns the length of the column and two ranges that do not depend on it: the
-//! standardised column is declared within `--deviations` of 0, and `v` in the domain of the
-//! function (`--range`). The client refuses a column outside these ranges.
+//! This file is a whole program. Copied into a project of its own, it depends on `bellerophon`
+//! alone. With `--json` it prints one JSON object. `examples/apps/quadratic` is the same
+//! computation with options.
 
-use std::process::ExitCode;
+use std::{error::Error, time::Instant};
 
-use bellerophon::{Engine, prelude::*};
-use common::prelude::*;
-use common::quadratic::{Arguments, Task};
+use bellerophon::prelude::*;
 
-fn main() -> ExitCode {
-    program::report(Defaults::of(&WITH_LOOKUPS), run)
+/// Lengths of iris sepals in cm (Fisher, 1936), which only the client knows.
+const LENGTHS: [f64; 20] = [
+    5.1, 4.9, 4.7, 4.6, 5.0, 5.4, 4.6, 5.0, 4.4, 4.9, 7.0, 6.4, 6.9, 5.5, 6.5, 6.3, 5.8, 7.1, 6.3,
+    6.5,
+];
+
+fn sigmoid(v: f64) -> f64 {
+    1.0 / (1.0 + (-v).exp())
 }
 
-/// The protocol: client, server, client.
-fn run(arguments: &Arguments, console: &Console) -> Result<Facts, Failure> {
-    // The client reads its data and checks them: a domain that no look-up takes is refused before
-    // any work.
-    let task = Task::prepare(arguments)?;
-    let params = session::params(&arguments.common)?;
-    let function = task.function;
-    let [lo, hi] = task.range;
-    let table = MapRequest::new(|v| function.value(v)).over(lo..=hi).engines([Engine::Rgsw]);
-    params.map_plan(&table).map_err(Failure::input)?;
-    task.column.check_fits(&params)?;
+/// The computation of the server: `1 - sigmoid(x^2 / 4 + x - 1 / 2)` of every value.
+fn evaluate(server: &Evaluator, x: &Ciphertext) -> bellerophon::Result<Ciphertext> {
+    let square = server.mul_scalar(&server.square(x)?, 0.25)?;
+    let v = server.add_scalar(&server.add(&square, x)?, -0.5)?;
+    // Any function: a table look-up of every value. Its domain is the tracked range of `v`.
+    let y = server.map(&v, sigmoid)?;
+    server.add_scalar(&server.neg(&y)?, 1.0)
+}
 
-    // The client makes keys and encrypts.
-    let needs = match task.refreshes {
-        0 => Needs::new().multiply().map(),
-        _ => Needs::new().multiply().map().bootstrap(),
+fn main() -> Result<(), Box<dyn Error>> {
+    let json = match std::env::args().nth(1).as_deref() {
+        None => false,
+        Some("--json") => true,
+        Some(other) => return Err(format!("{other}: only --json is known").into()),
     };
-    let level = params.levels();
-    let mut session = Session::open(params, &needs)?;
-    let x = session.encrypt(&task.x.values, -task.deviations..=task.deviations, level)?;
 
-    // The server computes. Its refusals depend on the numbers that the user chose.
-    let [least, most] = function.declared_results(task.range);
-    let results = 1.0 - most..=1.0 - least;
-    let mut z = x;
-    for round in 0..=task.refreshes {
-        if round > 0 {
-            z = session.serve("bootstrapping", |server| refreshed(server, &z, &results))?;
-            session.made(&z);
-        }
-        let v = session.serve("quadratic", |server| quadratic(server, &z, &task))?;
-        session.made(&v);
-        let y = session.follow(|server| server.map_with(&v, &table))?;
-        session.made(&y);
-        z = session.serve("1 - y", |server| server.add_scalar(&server.neg(&y)?, 1.0))?;
-        session.made(&z);
+    // The client: parameters, a secret key, and the public keys for what the server will do.
+    let begin = Instant::now();
+    let params = Params::preset(Preset::Functions)?; // 128 bits of security
+    let client = ClientKey::generate(&params)?; // secret; never leaves the client
+    let keys = client.evaluation_keys(&Needs::new().multiply().map())?; // public
+    let (key_bytes, keygen_s) = (keys.byte_len(), begin.elapsed().as_secs_f64());
+
+    // The client: centimetres as numbers of [-4, 4]. The declared range is public.
+    let values = LENGTHS.map(|length| length - 6.0);
+    let x = client.encrypt(&values, -4.0..=4.0)?;
+
+    // The server: with public keys and ciphertexts alone. The result leaves it with the range and
+    // the noise that the program declares.
+    let server = Evaluator::new(keys)?;
+    let begin = Instant::now();
+    let z = evaluate(&server, &x)?;
+    let published = server.publish(&z, Declaration::from(-0.25..=1.25).with_noise(0.25))?;
+    let eval_s = begin.elapsed().as_secs_f64();
+
+    // The client: decryption, and the comparison with the exact results.
+    let found = client.decrypt(&published)?;
+    let exact = values.map(|x| 1.0 - sigmoid(0.25 * x * x + x - 0.5));
+    let errors = found.iter().zip(exact).map(|(found, exact)| (found - exact).abs());
+    let (largest, sum) = errors.fold((0.0, 0.0), |(most, sum), e| (e.max(most), sum + e));
+    let (n, mean) = (values.len(), sum / values.len() as f64);
+    if json {
+        println!(
+            "{{\"n\":{n},\"preset\":\"{}\",\"security_bits\":{},\"keygen_s\":{keygen_s},\
+             \"eval_s\":{eval_s},\"max_abs_err\":{largest},\"mean_abs_err\":{mean},\
+             \"eval_key_bytes\":{key_bytes}}}",
+            params.name(),
+            params.security_bits()
+        );
+        return Ok(());
     }
-    // The result leaves the server with the metadata that the program declares, and nothing else.
-    // Values are decrypted if their error is below half of their magnitude.
-    let declared = Declaration::from(results).with_noise(0.25 * (most - least));
-
-    // The client decrypts and compares.
-    let got = session.read(&z, declared)?;
-    task.report(&session, &got, arguments, console)
-}
-
-/// `a x^2 + b x + c`.
-///
-/// Interval arithmetic treats the two `x` as independent, so it may derive a range that is too
-/// wide. The range of `v` is then a promise of the owner of the data, who has checked every value.
-fn quadratic(server: &Evaluator, x: &Ciphertext, task: &Task) -> bellerophon::Result<Ciphertext> {
-    let ([a, b, c], [lo, hi]) = (task.quadratic, task.range);
-    let square = server.mul_scalar(&server.square(x)?, a)?;
-    let v = server.add_scalar(&server.add(&square, &server.mul_scalar(x, b)?)?, c)?;
-    if lo <= v.range().lo() && v.range().hi() <= hi {
-        return Ok(v);
+    println!("  length      exact      found");
+    for ((length, exact), found) in LENGTHS.iter().zip(exact).zip(&found) {
+        println!("{length:>8} {exact:>10.6} {found:>10.6}");
     }
-    server.assume_range(&v, lo..=hi)
-}
-
-/// The same values with levels for another round. A bootstrap takes values of `[-1, 1]`: others are
-/// divided by the largest magnitude of their declared range before, and multiplied after.
-fn refreshed(
-    server: &Evaluator,
-    z: &Ciphertext,
-    declared: &std::ops::RangeInclusive<f64>,
-) -> bellerophon::Result<Ciphertext> {
-    let largest = declared.start().abs().max(declared.end().abs()).max(1.0);
-    // The table's results lie in the declared range, and the error of its index moves none out.
-    let z = server.assume_range(z, declared.clone())?;
-    if largest == 1.0 {
-        return server.bootstrap(&z);
-    }
-    let unit = server.mul_scalar(&z, 1.0 / largest)?;
-    server.mul_scalar(&server.bootstrap(&unit)?, largest)
+    println!("largest error {largest:.1e}, mean error {mean:.1e}");
+    println!("keys {keygen_s:.1} s and {} MB, server {eval_s:.1} s", key_bytes / 1_000_000);
+    Ok(())
 }

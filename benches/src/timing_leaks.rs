@@ -231,7 +231,8 @@ impl<'k> Operands<'k> {
             random_values(*length, rng).iter().map(|x| x * class as f64).collect()
         };
         let classes = ["zeros", "random"];
-        // Both are encoded, in a random order: what encoding leaves behind does not depend on the class.
+        // Both are encoded, in a random order: what encoding leaves behind does not depend on the
+        // class.
         let message = |class: usize, rng: &mut ChaCha20Rng| {
             let first = usize::from(rng.random::<bool>());
             let [x, y] = [first, 1 - first].map(|of| {

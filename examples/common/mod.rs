@@ -16,7 +16,6 @@ pub mod numbers;
 pub mod output;
 pub mod prelude;
 pub mod program;
-pub mod quadratic;
 pub mod random;
 pub mod session;
 pub mod stats;

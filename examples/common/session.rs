@@ -227,6 +227,16 @@ pub fn params_for_vectors(preset: Preset, count: usize) -> Result<Params, Failur
     Ok(Params::new(spec)?)
 }
 
+/// Refuses a number of images that is no power of two, or more than `most`.
+pub fn check_count(count: usize, most: usize, params: &Params) -> Result<(), Failure> {
+    if count.is_power_of_two() && count <= most {
+        return Ok(());
+    }
+    let name = params.name();
+    let need = format!("need a power of two, at most {most} for the preset {name}");
+    Err(Failure::input(format!("--count {count}: {need}")))
+}
+
 pub fn params(flags: &Common) -> Result<Params, Failure> {
     Ok(Params::preset(flags.preset()?)?)
 }

@@ -10,7 +10,7 @@ mod moments;
 use bellerophon::{
     circuits::{
         approx::{Accuracy, Approximation, Function, Known},
-        statistics::Table,
+        statistics::DataTable,
     },
     ckks::{
         Interval, LevelGroup, ModulusChain, Params, ParamsSpec, Security, simulator::Simulator,
@@ -36,10 +36,10 @@ fn column(values: impl IntoIterator<Item = f64>) -> String {
 /// All statistics of a table by the functions of the server, on the simulator: results in units of
 /// the data, with the largest predicted noise, in units of the scaled data.
 fn computed(data: &Columns) -> Vec<(Vec<f64>, f64)> {
-    let table = Table::new(data.rows.len(), data.names.len()).unwrap();
+    let table = DataTable::new(data.rows.len(), data.names.len()).unwrap();
     let inverse = Function::from(Known::InverseSqrt);
     let root = Approximation::new(&inverse, 1.0 / 256.0, 1.0, Accuracy::bits(20.0)).unwrap();
-    let levels = Table::correlation_levels(&root);
+    let levels = DataTable::correlation_levels(&root);
     let chain = ModulusChain {
         degree: 1 << 9,
         first_bits: 57,

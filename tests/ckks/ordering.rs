@@ -13,7 +13,7 @@ use crate::common::{World, refusal};
 use bellerophon_circuits::{
     approx::{Accuracy, Sign},
     bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper},
-    ordering::{Comparator, Order, OrderTask},
+    ordering::{Comparator, OrderTask, SortOrder},
 };
 use bellerophon_ckks::{
     Ciphertext, Complex64, ErrorKind, Evaluator, Interval, KeyLevels, Metadata, Params, ParamsSpec,
@@ -92,10 +92,10 @@ fn data(world: &World, n: usize) -> Vec<Vec<f64>> {
     vec![random, ties, sorted, reversed, vec![0.3; n], ends]
 }
 
-fn sorted(values: &[f64], order: Order) -> Vec<f64> {
+fn sorted(values: &[f64], order: SortOrder) -> Vec<f64> {
     let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);
-    if order == Order::Descending {
+    if order == SortOrder::Descending {
         values.reverse();
     }
     values
@@ -126,7 +126,7 @@ fn agree(
 /// Sizes with and without padding.
 const SIZES: [usize; 7] = [1, 2, 3, 5, 8, 13, 16];
 
-const ORDERS: [Order; 2] = [Order::Ascending, Order::Descending];
+const ORDERS: [SortOrder; 2] = [SortOrder::Ascending, SortOrder::Descending];
 
 #[test]
 fn sorts_as_its_simulator_and_within_the_bound() {
@@ -168,7 +168,7 @@ fn bounds_hold_for_all_data() {
                         "{n}: {error:e}"
                     );
                 }
-                let descending = sorted(&values, Order::Descending);
+                let descending = sorted(&values, SortOrder::Descending);
                 for k in [1, n / 2, n - 1, n].into_iter().filter(|&k| k > 0) {
                     let y = comparator.top_k(&simulator, &x, k).unwrap();
                     assert_eq!((y.metadata().meta.len, y.metadata().meta.is_clear()), (k, true));
@@ -214,7 +214,7 @@ fn the_bound_of_an_exchange_is_reached() {
             let simulator = simulator();
             let x = on_simulator(&simulator, &[0.1 - gap / 2.0, 0.1 + gap / 2.0]);
             let y = comparator.max(&simulator, &x).unwrap().reals();
-            let z = comparator.sort(&simulator, &x, Order::Descending).unwrap().reals();
+            let z = comparator.sort(&simulator, &x, SortOrder::Descending).unwrap().reals();
             assert!((y[0] - z[0]).abs() < 1e-9 && (z[0] + z[1] - 0.2).abs() < 1e-9);
             let error = 0.1 + gap / 2.0 - y[0];
             (most, least) = (most.max(error), least.min(error));
@@ -267,7 +267,7 @@ fn keys_are_those_of_the_simulator() {
         run(&simulator, &on_simulator(&simulator, &[0.5; 13]));
         simulator.report().keys
     };
-    let sort = own(&|a, x| drop(FINE.sort(a, x, Order::Ascending).unwrap()));
+    let sort = own(&|a, x| drop(FINE.sort(a, x, SortOrder::Ascending).unwrap()));
     let top = own(&|a, x| drop(FINE.top_k(a, x, 3).unwrap()));
     let max = own(&|a, x| drop(FINE.arg_max(a, x).unwrap()));
     let count = own(&|a, x| drop(FINE.median(a, x).unwrap()));
@@ -303,9 +303,9 @@ fn noise_from_both_sides() {
     for _ in 0..6 {
         let values = &data(&world, SLOTS)[0];
         let simulator = simulator();
-        let found = FINE.sort(&eval, &encrypt(&world, values), Order::Ascending).unwrap();
+        let found = FINE.sort(&eval, &encrypt(&world, values), SortOrder::Ascending).unwrap();
         let expected = FINE
-            .sort(&simulator, &on_simulator(&simulator, values), Order::Ascending)
+            .sort(&simulator, &on_simulator(&simulator, values), SortOrder::Ascending)
             .unwrap()
             .reals();
         let errors = world.decrypt::<f64>(&found).into_iter().zip(&expected);
@@ -330,12 +330,12 @@ fn levels_are_those_stated() {
     let x = simulator.encrypt(&[0.5, 0.25], range(), 24).unwrap();
     let stage = COARSE.levels();
     assert_eq!(stage, 9);
-    assert_eq!(level(&COARSE.sort(&simulator, &x, Order::Ascending).unwrap()), stage + 2);
+    assert_eq!(level(&COARSE.sort(&simulator, &x, SortOrder::Ascending).unwrap()), stage + 2);
     assert_eq!(level(&COARSE.max(&simulator, &x).unwrap()), stage + 2);
     assert_eq!(level(&COARSE.count_below(&simulator, &x, 0.3).unwrap()), stage);
     assert_eq!(level(&COARSE.histogram(&simulator, &x, &[-0.5, 0.3, 1.0]).unwrap()), stage + 1);
     let x = simulator.encrypt(&[0.5, 0.25, 0.1, 0.0], range(), 24).unwrap();
-    let error = COARSE.sort(&simulator, &x, Order::Ascending).unwrap_err();
+    let error = COARSE.sort(&simulator, &x, SortOrder::Ascending).unwrap_err();
     assert!(
         error.op() == "sort" && matches!(error.kind(), ErrorKind::OutOfLevels { .. }),
         "{error}"
@@ -344,7 +344,7 @@ fn levels_are_those_stated() {
     let bootstraps = |comparator: &Comparator, n| {
         let simulator = self::simulator();
         comparator
-            .sort(&simulator, &on_simulator(&simulator, &vec![0.1; n]), Order::Ascending)
+            .sort(&simulator, &on_simulator(&simulator, &vec![0.1; n]), SortOrder::Ascending)
             .unwrap();
         simulator.report().bootstraps
     };
@@ -386,14 +386,15 @@ fn nonsense_is_refused() {
         );
     }
     let complex = world.encrypt_span_at(&[Complex64::new(0.1, 0.2); 2], 11);
-    shape(COARSE.sort(&eval, &complex, Order::Ascending), "sort", "complex");
+    shape(COARSE.sort(&eval, &complex, SortOrder::Ascending), "sort", "complex");
     shape(COARSE.max(&eval, &complex), "maximum", "complex");
     shape(COARSE.arg_max(&eval, &complex), "index", "complex");
     shape(COARSE.median(&eval, &complex), "median", "complex");
     shape(COARSE.histogram(&eval, &complex, &[0.0, 1.0]), "histogram", "complex");
     // Levels and products, but no rotations.
     let poor = World::of(common::params(9, 24), KeyLevels::default().multiply(24), 3);
-    let error = COARSE.sort(&poor.evaluator(), &poor.encrypt_span(&[0.1, 0.2]), Order::Ascending);
+    let error =
+        COARSE.sort(&poor.evaluator(), &poor.encrypt_span(&[0.1, 0.2]), SortOrder::Ascending);
     let error = error.unwrap_err();
     assert!(
         error.op() == "sort" && error.is(&ErrorKind::MissingKey { need: "rotate" }, "rotation of"),
@@ -401,7 +402,7 @@ fn nonsense_is_refused() {
     );
     // Noise as large as the values.
     let noisy = x.clone().assume_noise(0.01).unwrap();
-    let error = COARSE.sort(&eval, &noisy, Order::Ascending).unwrap_err();
+    let error = COARSE.sort(&eval, &noisy, SortOrder::Ascending).unwrap_err();
     assert!(error.op() == "sort" && matches!(error.kind(), ErrorKind::Noise), "{error}");
     // Margins and signs that compare nothing.
     for margin in [0.5, 1.0, f64::exp2(-25.0), -10.0, 0.0, f64::NAN] {
@@ -424,7 +425,7 @@ fn accounts_do_not_depend_on_values() {
         let simulator = simulator();
         let x = on_simulator(&simulator, values);
         let results = [
-            FINE.sort(&simulator, &x, Order::Ascending),
+            FINE.sort(&simulator, &x, SortOrder::Ascending),
             FINE.arg_max(&simulator, &x),
             FINE.median(&simulator, &x),
             FINE.histogram(&simulator, &x, &[-0.5, 0.0, 1.0]),
@@ -462,8 +463,8 @@ fn bootstraps_as_often_as_it_takes() {
     let x = world.encrypt_span_at(&values, level);
     let v = simulator.encrypt(&values, *x.range(), level).unwrap();
     let width = x.range().hi() - x.range().lo();
-    let found = comparator.sort(&eval, &x, Order::Ascending).unwrap();
-    let expected = comparator.sort(&simulator, &v, Order::Ascending).unwrap();
+    let found = comparator.sort(&eval, &x, SortOrder::Ascending).unwrap();
+    let expected = comparator.sort(&simulator, &v, SortOrder::Ascending).unwrap();
     assert_eq!(found.metadata(), *expected.metadata());
     let found: Vec<f64> = world.decrypt(&found);
     assert!(common::max_error(&found, &expected.reals()) < 1e-4);

@@ -24,7 +24,7 @@ use bellerophon_circuits::{
     lintrans::{Giants, Hoisting, LinearOptions, LinearTransform},
     matrix::{MatrixProduct, Packing},
     polynomial::{Monomial, Polynomial},
-    statistics::Table,
+    statistics::DataTable,
 };
 use bellerophon_ckks::{
     Ciphertext, CkksOps, Complex64, ComposedOps, Encoder, Interval, KeyLevels, Params, ParamsSpec,
@@ -440,14 +440,14 @@ fn compositions<A: CkksOps>(
 ) -> Vec<Case<A::Ciphertext>> {
     let packing = Packing::new(16, 32).unwrap();
     let square = MatrixProduct::new(a.params(), 16, LEVELS).unwrap();
-    let columns = Table::new(64, 8).unwrap();
+    let columns = DataTable::new(64, 8).unwrap();
     let regression = regression();
     vec![
         ("matrix by rows", SUMS, packing.times_by_rows(a, x, vector)),
         ("matrix product", SUMS, square.apply(a, matrix, matrix)),
-        ("Table::sums", INSIDE, columns.sums(a, x)),
-        ("Table::means", INSIDE, columns.means(a, x)),
-        ("Table::variances", SUMS, columns.variances(a, x)),
+        ("DataTable::sums", INSIDE, columns.sums(a, x)),
+        ("DataTable::means", INSIDE, columns.means(a, x)),
+        ("DataTable::variances", SUMS, columns.variances(a, x)),
         ("logistic regression", SUMS, regression.train(a, table, |_| {})),
     ]
 }

@@ -13,7 +13,7 @@ use bellerophon_circuits::{
     lintrans::{Giants, LinearOptions, LinearTransform},
     matrix::{Matrix, MatrixProduct, MatrixVector, Packing},
     polynomial::{Monomial, Polynomial},
-    statistics::Table,
+    statistics::DataTable,
 };
 use bellerophon_ckks::{
     Ciphertext, CkksOps, Complex64, ComposedOps, Error, ErrorKind, EvaluationKeys, Evaluator,
@@ -372,7 +372,7 @@ fn on_both(
 
 /// Which rows lie above the mean of their column, and the statistics of the table.
 fn outliers<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<Vec<A::Ciphertext>> {
-    let (table, sign) = (Table::new(13, 3)?.sample()?, &PREPARED.1);
+    let (table, sign) = (DataTable::new(13, 3)?.sample()?, &PREPARED.1);
     let above = a.greater(x, &table.means(a, x)?, sign)?;
     let root =
         Approximation::new(&Function::from(Known::InverseSqrt), 0.2, 0.8, Accuracy::bits(5.0))?;
@@ -383,7 +383,7 @@ fn outliers<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<Vec<A::Ciphertext>> 
 
 #[test]
 fn a_comparison_and_statistics() {
-    let table = Table::new(13, 3).unwrap();
+    let table = DataTable::new(13, 3).unwrap();
     let row = |i: usize| (0..3).map(|j| ((7 * i + 3 * j) as f64).sin()).collect();
     let x = table.pack(&(0..13).map(row).collect::<Vec<_>>()).unwrap();
     on_both(8, &x, outliers, outliers);

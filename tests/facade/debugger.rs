@@ -6,7 +6,7 @@ use bellerophon::{
         approx::Sign,
         chebyshev::Chebyshev,
         polynomial::{Monomial, Polynomial},
-        statistics::Table,
+        statistics::DataTable,
     },
     ckks::{
         self, Interval,
@@ -211,7 +211,7 @@ fn circuits<A: CkksOps>(a: &A, x: &A::Ciphertext) -> ckks::Result<Vec<A::Ciphert
         a.monomial(x, &Monomial::new(&[0.0, 0.5, 0.0, -0.5])?, None)?,
         a.sum_slots(x)?,
         a.replicate_slot(x, 7)?,
-        Table::new(LEN, 1)?.variances(a, x)?,
+        DataTable::new(LEN, 1)?.variances(a, x)?,
         a.bootstrap(x)?,
         a.bootstrap_iterated(x, 2)?,
         a.real_part(x)?,

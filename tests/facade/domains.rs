@@ -3,7 +3,7 @@
 
 use crate::common::{Party, encrypt, errors, params_of, party, spread};
 use bellerophon::ckks::KeyLevels;
-use bellerophon::lwe::{self, Headroom, Order};
+use bellerophon::lwe::{self, Headroom, SortOrder};
 use bellerophon::prelude::*;
 use bellerophon::{Bridge, Engine, ErrorKind, lookup};
 
@@ -51,12 +51,12 @@ fn sorted_values_stay_in_their_domain() {
     let domain = server.within(-1.0..=1.0);
     let values = spread(8, -1.0, 1.0);
     let x = encrypt(&client, &values, -1.0..=1.0);
-    let sorted = domain.sort(&x, Order::Ascending).unwrap();
+    let sorted = domain.sort(&x, SortOrder::Ascending).unwrap();
     within(&sorted, -1.0, 1.0);
     let tables = |f: fn(f64) -> f64| MapRequest::new(f).engines([Engine::Rgsw]);
     let turned = server.map_with(&sorted, &tables(|v| -v)).unwrap();
     within(&turned, -1.0, 1.0);
-    let down = domain.sort(&turned, Order::Descending).unwrap();
+    let down = domain.sort(&turned, SortOrder::Descending).unwrap();
     within(&down, -1.0, 1.0);
     let largest = domain.largest(&down, 3).unwrap();
     within(&largest, -1.0, 1.0);
@@ -70,7 +70,7 @@ fn sorted_values_stay_in_their_domain() {
     let mut again = encrypt(&client, &inputs, -1.0..=1.0);
     let mut excess = again.metadata().excess();
     for _ in 0..2 {
-        again = domain.sort(&again, Order::Ascending).unwrap();
+        again = domain.sort(&again, SortOrder::Ascending).unwrap();
         within(&again, -1.0, 1.0);
         // The excess counts amplitudes, as the bound does, and the noise variances.
         let noise = again.meta().noise;
@@ -78,16 +78,16 @@ fn sorted_values_stay_in_their_domain() {
         excess = again.metadata().excess();
     }
     // The tail of the excess is exponential: a third time takes a statement of the range.
-    assert!(domain.sort(&again, Order::Ascending).is_err());
+    assert!(domain.sort(&again, SortOrder::Ascending).is_err());
     again = server.assume_range(&again, -1.0..=1.0).unwrap();
-    again = domain.sort(&again, Order::Ascending).unwrap();
+    again = domain.sort(&again, SortOrder::Ascending).unwrap();
     let mut expected = inputs;
     expected.sort_by(f64::total_cmp);
     let (_, max) = errors(&client.decrypt(&again).unwrap(), expected.into_iter());
     assert!(max < 6.0 * again.metadata().noise(), "{max} {}", again.metadata().noise());
     // Values at the very ends of the domain do not wrap, whatever noise moves them out of it.
     let ends: Vec<f64> = (0..24).map(|i| if i % 2 == 0 { -1.0 } else { 1.0 }).collect();
-    let sorted = domain.sort(&encrypt(&client, &ends, -1.0..=1.0), Order::Ascending).unwrap();
+    let sorted = domain.sort(&encrypt(&client, &ends, -1.0..=1.0), SortOrder::Ascending).unwrap();
     let same = client.decrypt(&server.map_with(&sorted, &tables(|v| v)).unwrap()).unwrap();
     let expected = (0..24).map(|i| if i < 12 { -1.0 } else { 1.0 });
     assert!(errors(&same, expected).1 < 0.4, "{same:?}");
@@ -239,7 +239,7 @@ fn sums_of_results_leave_padding_out(counts: &[usize]) {
             ("map to", sines, exact),
             ("pack", server.pack(&read).unwrap(), exact),
             ("pack ends", server.pack_ends(&bits, 2).unwrap(), count as f64),
-            ("sort", within.sort(&moved, Order::Ascending).unwrap(), of(&|v| 4.0 + v)),
+            ("sort", within.sort(&moved, SortOrder::Ascending).unwrap(), of(&|v| 4.0 + v)),
             ("abs", within.abs(&moved).unwrap(), of(&|v| 4.0 + v)),
             ("largest", within.largest(&moved, count).unwrap(), of(&|v| 4.0 + v)),
         ];

@@ -2,8 +2,8 @@
 
 use crate::common::params_of;
 use bellerophon::lwe::{
-    Encoding, Engine, Evaluator, Headroom, LookupKeys, LweVec, Network, Order, OutputEncoding,
-    Params, ParamsSpec, RgswGadget, SecretKey, SeededLookupKeys, TableDomain, TestPolynomial,
+    Encoding, Engine, Evaluator, Headroom, LookupKeys, LweVec, Network, OutputEncoding, Params,
+    ParamsSpec, RgswGadget, SecretKey, SeededLookupKeys, SortOrder, TableDomain, TestPolynomial,
     encrypt, noise, phase,
 };
 use bellerophon::{mlwe::KeyId, prelude::Preset};
@@ -94,7 +94,7 @@ fn values_are_sorted() {
     let label = label.decrypt(&ring).unwrap()[0];
     let best = (0..8).max_by(|&i, &j| input[i].total_cmp(&input[j])).unwrap();
     assert!((label - labels[best]).abs() < 0.05, "{label} {best}");
-    let sorted = evaluator.sort(&x, Order::Ascending).unwrap();
+    let sorted = evaluator.sort(&x, SortOrder::Ascending).unwrap();
     // Six comparators, each with its index steps.
     let deviation = sorted.variance().sqrt();
     let step = encoding.width() / (2 * params.spec().ring_degree) as f64;

@@ -1,7 +1,7 @@
 //! Keys by what a program does: sums and statistics without a rotation spelled.
 
 use bellerophon::{
-    Bridge, Engine, ErrorKind, circuits::statistics::Table, ckks::KeyLevels, prelude::*,
+    Bridge, Engine, ErrorKind, circuits::statistics::DataTable, ckks::KeyLevels, prelude::*,
 };
 
 use crate::common::{Party, cases, encrypt, errors, params_of, spread};
@@ -30,7 +30,7 @@ fn statistics_take_tables_of_fewer_rows() {
     let Party { client, server } =
         crate::common::party(Preset::Insecure(Toy::Functions), &needs, 62);
     for (rows, columns) in [(50, 1), (20, 1), (2, 1), (10, 3), (4, 3)] {
-        let table = Table::new(rows, columns).unwrap();
+        let table = DataTable::new(rows, columns).unwrap();
         let all = spread(rows * columns, 0.0, 1.0);
         let rows: Vec<Vec<f64>> = all.chunks(columns).map(<[f64]>::to_vec).collect();
         let x = encrypt(&client, &table.pack(&rows).unwrap(), 0.0..=1.0);

@@ -1,7 +1,7 @@
 //! The predicted error of functions of several values: against the noise that results carry, and
 //! against measured errors from both sides.
 
-use bellerophon::{ErrorKind, OrderFunction, lwe::Order, prelude::*};
+use bellerophon::{ErrorKind, OrderFunction, SortOrder, prelude::*};
 
 use crate::common::{Party, encrypt, errors, params_of, party, spread};
 
@@ -53,7 +53,7 @@ fn the_error_of_sorted_values_is_as_predicted() {
         let mut values = spread(8, -1.0, 1.0);
         values.rotate_left(shift);
         let x = encrypt(&client, &values, -1.0..=1.0);
-        let y = within.sort(&x, Order::Ascending).unwrap();
+        let y = within.sort(&x, SortOrder::Ascending).unwrap();
         let ratio = y.metadata().noise() / sort.worst_rms;
         assert!((0.9..1.1).contains(&ratio), "{ratio}");
         let found = client.decrypt(&y).unwrap();

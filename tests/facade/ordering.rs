@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use crate::common::{Party, cases, encrypt, errors, law, party, refusal, spread};
-use bellerophon::lwe::{self, Headroom, Order};
+use bellerophon::lwe::{self, Headroom, SortOrder};
 use bellerophon::prelude::*;
 use bellerophon::{Bridge, Engine, ErrorKind, Stage};
 
@@ -47,10 +47,10 @@ fn vectors_are_sorted_and_their_best_few_found() {
         let (x, up, len) = (encrypt(&client, &values, -1.0..=1.0), sorted(&values), values.len());
         let down: Vec<f64> = up.iter().copied().rev().collect();
         let tolerance = tolerance(lwe::Network::odd_even(len).unwrap().depth() + 1);
-        let y = within.sort(&x, Order::Ascending).unwrap();
+        let y = within.sort(&x, SortOrder::Ascending).unwrap();
         assert_eq!(y.level(), server.pack_level().unwrap());
         check(&client, &y, &up, tolerance);
-        check(&client, &within.sort(&x, Order::Descending).unwrap(), &down, tolerance);
+        check(&client, &within.sort(&x, SortOrder::Descending).unwrap(), &down, tolerance);
         for count in [1, len.div_ceil(3), len] {
             check(&client, &within.largest(&x, count).unwrap(), &down[..count], tolerance);
             check(&client, &within.smallest(&x, count).unwrap(), &up[..count], tolerance);
@@ -274,7 +274,7 @@ fn refusals_name_the_function() {
         assert!(refusal(&refused).is(&ErrorKind::Length, "no values; need at least one"));
     }
     let wide = encrypt(&client, &[0.5], -2.0..=2.0);
-    let refused = within.sort(&wide, Order::Ascending).unwrap_err();
+    let refused = within.sort(&wide, SortOrder::Ascending).unwrap_err();
     assert!(
         refused.op() == "sort"
             && refused.is(&ErrorKind::Domain, "and a table wraps around beyond its ends"),

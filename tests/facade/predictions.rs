@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use crate::common::{Party, encrypt, law, party, spread};
 use bellerophon::ckks::{self, Interval, Metadata, simulator::Simulator};
-use bellerophon::lwe::{self, Headroom, Order};
+use bellerophon::lwe::{self, Headroom, SortOrder};
 use bellerophon::prelude::*;
 use bellerophon::{Bridge, DecryptionBudget, Engine, lookup};
 use rand::SeedableRng;
@@ -313,7 +313,7 @@ fn functions_of_several_values() {
         let down = || up.iter().rev().copied();
         let x = vector(&values);
         let results = [
-            ("sort", within.sort(&x, Order::Ascending).unwrap(), up.clone()),
+            ("sort", within.sort(&x, SortOrder::Ascending).unwrap(), up.clone()),
             ("largest", within.largest(&x, 5).unwrap(), down().take(5).collect()),
             ("smallest", within.smallest(&x, 5).unwrap(), up[..5].to_vec()),
         ];

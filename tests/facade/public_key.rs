@@ -4,7 +4,7 @@ use bellerophon::format::{self};
 use bellerophon::prelude::*;
 use bellerophon::{Engine, ErrorKind, mlwe};
 use bellerophon::{
-    circuits::statistics::Table,
+    circuits::statistics::DataTable,
     ckks::{self, SeededCiphertext},
 };
 use rand::SeedableRng;
@@ -111,7 +111,7 @@ fn products_and_functions_of_provided_vectors() {
 #[test]
 fn statistics_of_provided_rows() {
     let params = params_of(Preset::Insecure(Toy::Functions));
-    let table = Table::new(8, 2).unwrap();
+    let table = DataTable::new(8, 2).unwrap();
     let needs = Needs::new().keys(&table.keys(params.levels()));
     let Party { client, server } = party(Preset::Insecure(Toy::Functions), &needs, 9);
     let public = client.public_key_with(&mut rng(10)).unwrap();

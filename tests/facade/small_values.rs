@@ -2,7 +2,7 @@
 
 use bellerophon::{ErrorKind, prelude::*};
 use bellerophon::{
-    circuits::{diagonals::Diagonals, lintrans::LinearTransform, statistics::Table},
+    circuits::{diagonals::Diagonals, lintrans::LinearTransform, statistics::DataTable},
     ckks::{Complex64, Declaration},
 };
 
@@ -159,7 +159,7 @@ fn values_below_the_noise_are_refused() {
 /// Variances of prices near 1e-6 are below the noise; in larger units they are right.
 #[test]
 fn variances_of_small_prices_are_refused() {
-    let table = Table::new(4, 2).unwrap();
+    let table = DataTable::new(4, 2).unwrap();
     let needs = Needs::new().statistics(4, 2);
     let Party { client, server } = party(Preset::Insecure(Toy::Bootstrapping), &needs, 46);
     let rows = [[1.0, 2.0], [2.0, 1.0], [3.0, 2.0], [2.0, 3.0]];

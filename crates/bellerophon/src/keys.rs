@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use bellerophon_circuits::{bootstrap::BootstrapKeys, statistics::Table};
+use bellerophon_circuits::{bootstrap::BootstrapKeys, statistics::DataTable};
 use bellerophon_ckks as ckks;
 use bellerophon_ckks::KeyLevels;
 use bellerophon_lookup::{Bridge, Engine, KeyProgress, LookupSecrets, LutKeys, Watch};
@@ -159,7 +159,7 @@ pub(crate) fn key_spec(params: &Params, needs: &Needs) -> Result<KeyLevels> {
         spec = spec.sum_slots(most.next_power_of_two(), top);
     }
     for &(rows, columns) in &needs.tables {
-        let table = Table::new(rows, columns).and_then(|table| match table.slots() {
+        let table = DataTable::new(rows, columns).and_then(|table| match table.slots() {
             found if found > slots => Err(ckks::error::too_many_values(found, slots)),
             _ => Ok(table),
         });

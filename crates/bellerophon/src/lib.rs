@@ -85,7 +85,7 @@ pub use lookup::{
     Bridge, Engine, ErrorDistribution, LutParams, LutSpec, OrderAccuracy, OrderFunction, Progress,
     Stage,
 };
-pub use lwe::Order;
+pub use lwe::SortOrder;
 pub use master_seed::MasterSeed;
 pub use message::{Disc, Message, Modulo, Paired, ProvidedMessage};
 pub use needs::Needs;

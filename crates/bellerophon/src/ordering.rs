@@ -15,13 +15,13 @@ impl Evaluator {
     /// sorting, pooling.
     ///
     /// ```
-    /// use bellerophon::{lwe::Order, prelude::*};
+    /// use bellerophon::{SortOrder, prelude::*};
     /// # fn main() -> bellerophon::Result<()> {
     /// let client = ClientKey::generate(&Params::preset(Preset::Insecure(Toy::Functions))?)?;
     /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().map())?)?;
     /// let within = server.within(-1.0..=1.0);
     /// let x = client.encrypt(&[0.5, -0.75, 0.0, 0.875], -1.0..=1.0)?;
-    /// let sorted = client.decrypt(&within.sort(&x, Order::Ascending)?)?;
+    /// let sorted = client.decrypt(&within.sort(&x, SortOrder::Ascending)?)?;
     /// # for (found, expected) in sorted.iter().zip([-0.75, 0.0, 0.5, 0.875]) {
     /// #     assert!((found - expected).abs() < 0.1, "{sorted:?}");
     /// # }

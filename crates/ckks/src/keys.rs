@@ -64,7 +64,7 @@ impl KeyLevels {
     /// Rotations by plus and minus every power of two. Every other step is composed of about
     /// `log2(slots) / 3` of these rotations on average (non-adjacent form).
     #[must_use]
-    pub fn rotate_any(self, params: &Params, level: usize) -> Self {
+    pub fn rotate_by_powers_of_two(self, params: &Params, level: usize) -> Self {
         let powers =
             (0..params.max_slots().trailing_zeros()).flat_map(|k| [1i64 << k, -(1i64 << k)]);
         self.rotate(powers, level)

@@ -3,7 +3,7 @@
 use std::{f64::consts::TAU, ops::RangeInclusive};
 
 use bellerophon_ckks::{Ciphertext, CkksOps, Interval, noise::Noise};
-use bellerophon_lwe::{Encoding, Headroom, LweVec, OutputEncoding, Table};
+use bellerophon_lwe::{EncodedFunction, Encoding, Headroom, LweVec, OutputEncoding};
 use bellerophon_ring::Result;
 
 use crate::{
@@ -153,7 +153,7 @@ impl<'a> LookupEvaluator<'a> {
             .collect();
         let encoding = OutputEncoding::Encoding(Encoding::new(0.0, TAU)?);
         let entries: Vec<_> =
-            angles.iter().map(|angle| -> Table<'_> { (angle, encoding) }).collect();
+            angles.iter().map(|angle| EncodedFunction::new(angle, encoding)).collect();
         let read = tables.maps(&values, &entries)?;
         Ok((read, grid))
     }

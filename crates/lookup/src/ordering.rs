@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 
 use bellerophon_ckks::{self as ckks, Ciphertext};
 use bellerophon_lwe::{
-    self as lwe, Encoding, Headroom, LweVec, Network, Order, OutputEncoding, noise,
+    self as lwe, Encoding, Headroom, LweVec, Network, OutputEncoding, SortOrder, noise,
 };
 use bellerophon_ring::{Result, error::operation};
 
@@ -89,45 +89,27 @@ impl<'a, S: LookupServer> OrderOps<'a, S> {
     /// The slotwise maximum of several vectors of one length. A slot takes one comparator less than
     /// there are vectors.
     pub fn max(&self, operands: &[&Ciphertext]) -> Result<Ciphertext> {
-        self.run("max", |lookup| {
-            same_length(operands)?;
-            let headroom = tournament(operands.len());
-            self.values(lookup, operands, headroom, |tables, values| tables.max(values))
-        })
+        self.extreme("max", operands, |tables, values| tables.max(values))
     }
 
     /// The slotwise minimum; otherwise as [`max`](Self::max).
     pub fn min(&self, operands: &[&Ciphertext]) -> Result<Ciphertext> {
-        self.run("min", |lookup| {
-            same_length(operands)?;
-            let headroom = tournament(operands.len());
-            self.values(lookup, operands, headroom, |tables, values| tables.min(values))
-        })
+        self.extreme("min", operands, |tables, values| tables.min(values))
     }
 
     /// The slotwise argmax of several vectors of one length: the index, from 0, of the vector with
     /// the largest value. Ties give the index of one of them. Takes two to three look-ups per slot
     /// and vector ([`lwe::Evaluator::arg_max_label`]).
     pub fn arg_max(&self, operands: &[&Ciphertext]) -> Result<Ciphertext> {
-        self.run("arg_max", |lookup| {
-            let headroom = lookup.tournament(operands.len())?;
-            let labels = lookup.labels(operands.len())?;
-            same_length(operands)?;
-            self.values(lookup, operands, headroom, |tables, values| {
-                tables.arg_max_label(values, &labels, OutputEncoding::Fit(PACKED))
-            })
+        self.index("arg_max", operands, operands.len(), |tables, values, labels| {
+            tables.arg_max_label(values, labels, OutputEncoding::Fit(PACKED))
         })
     }
 
     /// The slotwise argmin; otherwise as [`arg_max`](Self::arg_max).
     pub fn arg_min(&self, operands: &[&Ciphertext]) -> Result<Ciphertext> {
-        self.run("arg_min", |lookup| {
-            let headroom = lookup.tournament(operands.len())?;
-            let labels = lookup.labels(operands.len())?;
-            same_length(operands)?;
-            self.values(lookup, operands, headroom, |tables, values| {
-                tables.arg_min_label(values, &labels, OutputEncoding::Fit(PACKED))
-            })
+        self.index("arg_min", operands, operands.len(), |tables, values, labels| {
+            tables.arg_min_label(values, labels, OutputEncoding::Fit(PACKED))
         })
     }
 
@@ -154,7 +136,7 @@ impl<'a, S: LookupServer> OrderOps<'a, S> {
     /// `r (r + 1) / 2` layers for up to `2^r` values. The headroom for the errors of all layers
     /// makes the cells coarser. With very many values the order is imprecise, and no error says so:
     /// `Params::order_accuracy` tells beforehand.
-    pub fn sort(&self, x: &Ciphertext, order: Order) -> Result<Ciphertext> {
+    pub fn sort(&self, x: &Ciphertext, order: SortOrder) -> Result<Ciphertext> {
         self.run("sort", |lookup| {
             let network = Network::odd_even(x.len())?;
             self.values(lookup, &[x], depth(&network), |tables, values| {
@@ -195,43 +177,27 @@ impl<'a, S: LookupServer> OrderOps<'a, S> {
     /// # Errors
     /// [`ErrorKind::Noise`], before any work, for more values than an index can tell apart.
     pub fn argmax_index(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        self.run("argmax_index", |lookup| {
-            let (headroom, labels) = (lookup.tournament(x.len())?, lookup.labels(x.len())?);
-            self.values(lookup, &[x], headroom, |tables, values| {
-                tables.arg_max_label(&values[0].singles(), &labels, OutputEncoding::Fit(PACKED))
-            })
+        self.index("argmax_index", &[x], x.len(), |tables, values, labels| {
+            tables.arg_max_label(&values[0].singles(), labels, OutputEncoding::Fit(PACKED))
         })
     }
 
     /// The argmin of a vector; otherwise as [`argmax_index`](Self::argmax_index).
     pub fn argmin_index(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        self.run("argmin_index", |lookup| {
-            let (headroom, labels) = (lookup.tournament(x.len())?, lookup.labels(x.len())?);
-            self.values(lookup, &[x], headroom, |tables, values| {
-                tables.arg_min_label(&values[0].singles(), &labels, OutputEncoding::Fit(PACKED))
-            })
+        self.index("argmin_index", &[x], x.len(), |tables, values, labels| {
+            tables.arg_min_label(&values[0].singles(), labels, OutputEncoding::Fit(PACKED))
         })
     }
 
     /// The argmax of a vector in one-hot form: 1 at the largest value, 0 elsewhere. Ties give
     /// exactly one 1.
     pub fn argmax_one_hot(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        self.run("argmax_one_hot", |lookup| {
-            let headroom = lookup.tournament(x.len())?;
-            self.decisions(lookup, &[x], headroom, |tables, values| {
-                LweVec::concat(&tables.arg_max(&values[0].singles(), Headroom::TABLE)?)
-            })
-        })
+        self.one_hot("argmax_one_hot", x, |tables, lanes| tables.arg_max(lanes, Headroom::TABLE))
     }
 
     /// The argmin in one-hot form; otherwise as [`argmax_one_hot`](Self::argmax_one_hot).
     pub fn argmin_one_hot(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        self.run("argmin_one_hot", |lookup| {
-            let headroom = lookup.tournament(x.len())?;
-            self.decisions(lookup, &[x], headroom, |tables, values| {
-                LweVec::concat(&tables.arg_min(&values[0].singles(), Headroom::TABLE)?)
-            })
-        })
+        self.one_hot("argmin_one_hot", x, |tables, lanes| tables.arg_min(lanes, Headroom::TABLE))
     }
 
     /// Max pooling: the largest value of every `window` by `window` patch of an image, which is
@@ -259,6 +225,49 @@ impl<'a, S: LookupServer> OrderOps<'a, S> {
         f: impl FnOnce(&LookupEvaluator<'_>) -> Result<Ciphertext>,
     ) -> Result<Ciphertext> {
         operation(method, || f(&self.server.lookup()?))
+    }
+
+    /// The maximum or the minimum of several vectors.
+    fn extreme(
+        &self,
+        method: &'static str,
+        operands: &[&Ciphertext],
+        f: impl FnOnce(&lwe::Evaluator<'_>, &[LweVec]) -> Result<LweVec>,
+    ) -> Result<Ciphertext> {
+        self.run(method, |lookup| {
+            same_length(operands)?;
+            self.values(lookup, operands, tournament(operands.len()), f)
+        })
+    }
+
+    /// The index of the winner of a tournament of `count` values, whose labels `f` receives.
+    fn index(
+        &self,
+        method: &'static str,
+        operands: &[&Ciphertext],
+        count: usize,
+        f: impl FnOnce(&lwe::Evaluator<'_>, &[LweVec], &[f64]) -> Result<LweVec>,
+    ) -> Result<Ciphertext> {
+        self.run(method, |lookup| {
+            let (headroom, labels) = (lookup.tournament(count)?, lookup.labels(count)?);
+            same_length(operands)?;
+            self.values(lookup, operands, headroom, |tables, values| f(tables, values, &labels))
+        })
+    }
+
+    /// The winner among the values of a vector, in one-hot form.
+    fn one_hot(
+        &self,
+        method: &'static str,
+        x: &Ciphertext,
+        f: impl FnOnce(&lwe::Evaluator<'_>, &[LweVec]) -> Result<Vec<LweVec>>,
+    ) -> Result<Ciphertext> {
+        self.run(method, |lookup| {
+            let headroom = lookup.tournament(x.len())?;
+            self.decisions(lookup, &[x], headroom, |tables, values| {
+                LweVec::concat(&f(tables, &values[0].singles())?)
+            })
+        })
     }
 
     /// A function whose results are values.

@@ -13,14 +13,14 @@
 //! | [`sample_extract`], [`switch_modulus`], [`Mod2NCiphertext`] | from ring to LWE; moduli |
 //! | [`KeySwitchKey`] | key switch: change of secret and dimension (PEGASUS.KS, Fig. 9) |
 //! | [`TestPolynomial`], [`TableDomain`] | test polynomials; from reals to indices |
-//! | [`rgsw`] | external products with a special modulus or with digits |
+//! | [`rgsw`], [`external_product`] | RGSW, with a special modulus or with digits |
 //! | [`Engine::Ntru`], [`NtruSpec`] | NTRU ciphertexts and the key switch to RLWE |
 //! | [`paper`] | `pegasus-ntru`, as a baseline |
 //! | [`blind_rotate_batch`], [`BlindRotationKey`] | blind rotation (Fig. 2), on either [`Engine`] |
 //! | [`Evaluator`], [`LookupKeys`] | programmable bootstrapping, and all keys that it needs |
 //! | [`LweVec`], [`Encoding`], [`Headroom`] | vectors with range and noise; sums and multiples |
 //! | [`Evaluator::map`], [`Evaluator::maps`], [`OutputEncoding`] | table look-up on vectors |
-//! | [`Evaluator::max`], [`Network`], [`Order`] | functions of several values |
+//! | [`Evaluator::max`], [`Network`], [`SortOrder`] | functions of several values |
 //! | [`noise`]; [`wire`] | predicted variances; serialized forms, of large keys in parts |
 //!
 //! # Signs and rounding
@@ -37,6 +37,7 @@ mod encrypt;
 mod engine;
 #[doc(hidden)]
 pub mod error;
+pub mod external_product;
 mod functions;
 mod keys;
 mod keyswitch;
@@ -63,7 +64,7 @@ mod test_polynomial;
 mod testing;
 pub mod wire;
 
-pub use bellerophon_ring::{Error, ErrorKind, Result};
+pub use bellerophon_ring::{Error, ErrorKind, Result, SortOrder};
 pub use blind_rotate::{
     BlindRotationKey, RotationPart, SeededBlindRotationKey, blind_rotate_batch,
 };
@@ -71,12 +72,12 @@ pub use ciphertext::Ciphertext;
 pub use encoding::{Encoding, Headroom, OutputEncoding};
 pub use encrypt::{encrypt, phase};
 pub use engine::{Engine, NtruRotation, NtruSpec, RgswGadget};
-pub use functions::{Network, Order, check_pooling};
+pub use functions::{Network, check_pooling};
 pub use keys::{LookupKeys, SeededLookupKeys};
 pub use keyswitch::{KeySwitchKey, SeededKeySwitchKey};
 pub use lwe_vec::{Deviation, LweMeta, LweVec};
 pub use modulus_switching::{Mod2NCiphertext, switch_modulus};
-pub use multi_value::Table;
+pub use multi_value::EncodedFunction;
 pub use params::{Params, ParamsSpec};
 pub use pbs::Evaluator;
 pub use presets::NtruSet;

@@ -10,11 +10,11 @@ use bellerophon_ring::{During, Result, try_map};
 
 use crate::ciphertext::Ciphertext;
 use crate::encoding::{Encoding, OutputEncoding};
+use crate::external_product::Accumulator;
 use crate::lwe_vec::{Deviation, LweMeta, LweVec};
 use crate::modulus_switching::{Mod2NCiphertext, switch_modulus};
 use crate::pbs::Evaluator;
 use crate::progress::LookupProgress;
-use crate::rgsw::Accumulator;
 use crate::tabulate::Samples;
 use crate::test_polynomial::{TableDomain, TestPolynomial};
 use crate::{blind_rotate, error, noise};
@@ -242,6 +242,7 @@ mod tests {
     use crate::encoding::Headroom;
     use crate::engine::NtruRotation;
     use crate::error::refusal;
+    use crate::multi_value::EncodedFunction;
     use crate::params::ParamsSpec;
     use crate::params::tests::{insecure, insecure_ntru};
     use crate::testing::Setup;
@@ -409,9 +410,17 @@ mod tests {
         let identity = |v: f64| v;
         let refused = [
             evaluator.map(&x, identity, output).unwrap_err(),
-            evaluator.maps(&x, &[(&identity, output), (&f64::sin, output)]).unwrap_err(),
+            evaluator
+                .maps(
+                    &x,
+                    &[
+                        EncodedFunction::new(&identity, output),
+                        EncodedFunction::new(&f64::sin, output),
+                    ],
+                )
+                .unwrap_err(),
             evaluator.max(&[x.clone(), x.clone()]).unwrap_err(),
-            evaluator.sort(&x, crate::functions::Order::Ascending).unwrap_err(),
+            evaluator.sort(&x, bellerophon_ring::SortOrder::Ascending).unwrap_err(),
             evaluator.arg_max(&lanes, Headroom::TABLE).unwrap_err(),
             evaluator.arg_max(&lanes[..1], Headroom::TABLE).unwrap_err(),
         ];
@@ -449,7 +458,13 @@ mod tests {
                     error.is(&ErrorKind::Range, "encode the inputs with headroom for more"),
                     "{error}"
                 );
-                let error = evaluator.maps(&x, &[(&f64::sin, wide), (&identity, narrow)]);
+                let error = evaluator.maps(
+                    &x,
+                    &[
+                        EncodedFunction::new(&f64::sin, wide),
+                        EncodedFunction::new(&identity, narrow),
+                    ],
+                );
                 assert!(
                     refusal(&error)
                         .is(&ErrorKind::Range, "encode the inputs with headroom for more"),

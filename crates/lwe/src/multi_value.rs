@@ -16,18 +16,31 @@ use bellerophon_ring::{During, Result, try_map};
 
 use crate::ciphertext::Ciphertext;
 use crate::encoding::{Encoding, OutputEncoding, check_period};
+use crate::external_product::Accumulator;
 use crate::lwe_vec::LweVec;
 use crate::params::Params;
 use crate::pbs::Evaluator;
 use crate::progress::LookupProgress;
-use crate::rgsw::Accumulator;
 use crate::sample_extraction::coefficient_mask;
 use crate::tabulate::Samples;
 use crate::test_polynomial::{TableDomain, TestPolynomial};
 use crate::{error, noise};
 
 /// A function for [`Evaluator::maps`], and the encoding of its results.
-pub type Table<'f> = (&'f dyn Fn(f64) -> f64, OutputEncoding);
+#[derive(Clone, Copy)]
+pub struct EncodedFunction<'f> {
+    /// The function.
+    pub function: &'f dyn Fn(f64) -> f64,
+    /// The encoding of its results.
+    pub output: OutputEncoding,
+}
+
+impl<'f> EncodedFunction<'f> {
+    /// A function and the encoding of its results.
+    pub fn new(function: &'f dyn Fn(f64) -> f64, output: OutputEncoding) -> Self {
+        Self { function, output }
+    }
+}
 
 impl Evaluator<'_> {
     /// Several functions of every value, all at the same index of their tables: all results of one
@@ -39,7 +52,7 @@ impl Evaluator<'_> {
     /// than sums of independent results ([`LweMeta::noise`](crate::LweMeta::noise)). With
     /// digits and on NTRU the noise is too large for this method, and the same switched ciphertext
     /// is rotated once for each function.
-    pub fn maps(&self, values: &LweVec, tables: &[Table<'_>]) -> Result<Vec<LweVec>> {
+    pub fn maps(&self, values: &LweVec, tables: &[EncodedFunction<'_>]) -> Result<Vec<LweVec>> {
         let look_ups = values.len() * self.rotations(tables.len());
         self.with_progress(look_ups, |work| self.maps_in(work, values, tables)).during("maps")
     }
@@ -55,11 +68,11 @@ impl Evaluator<'_> {
         &self,
         work: &mut LookupProgress<'_>,
         values: &LweVec,
-        tables: &[Table<'_>],
+        tables: &[EncodedFunction<'_>],
     ) -> Result<Vec<LweVec>> {
         match tables {
             [] => Err(error::table_count(0, values.len())),
-            [(f, output)] => Ok(vec![self.map_in(work, values, &[*f], *output)?]),
+            [only] => Ok(vec![self.map_in(work, values, &[only.function], only.output)?]),
             _ if self.rotations(2) == 1 => self.multi_value(work, values, tables),
             _ => self.repeated(work, values, tables),
         }
@@ -70,15 +83,15 @@ impl Evaluator<'_> {
         &self,
         work: &mut LookupProgress<'_>,
         values: &LweVec,
-        tables: &[Table<'_>],
+        tables: &[EncodedFunction<'_>],
     ) -> Result<Vec<LweVec>> {
         // Step 1: test polynomial, encoding and index error of each function.
         let domain = self.table_domain(values)?;
         let (variance, cells) = (noise::look_up(self.params), self.index_cells(values));
         let prepared: Result<Vec<_>> = tables
             .iter()
-            .map(|(f, output)| {
-                let samples = [Samples::new(domain, f)?];
+            .map(|EncodedFunction { function, output }| {
+                let samples = [Samples::new(domain, function)?];
                 let range = Samples::range(&samples);
                 let index = Samples::error(&samples, cells);
                 let failure = self.log2_failure;
@@ -115,13 +128,13 @@ impl Evaluator<'_> {
         &self,
         work: &mut LookupProgress<'_>,
         values: &LweVec,
-        tables: &[Table<'_>],
+        tables: &[EncodedFunction<'_>],
     ) -> Result<Vec<LweVec>> {
         // Step 1: tabulate the functions and choose their encodings.
         let domain = self.table_domain(values)?;
         let functions: Result<Vec<_>> = tables
             .iter()
-            .map(|(f, output)| self.function(Samples::new(domain, f)?, *output))
+            .map(|table| self.function(Samples::new(domain, table.function)?, table.output))
             .collect();
         let functions = functions?;
         // Step 2: the common factor, with the unit of the steepest function, and the w of each.
@@ -292,8 +305,8 @@ mod tests {
     const FUNCTIONS: [F; 5] =
         [|v| v, |v| 1.0 / (1.0 + (-v).exp()), |v| v.max(0.0) - 7.0, |v| v.cos(), |_| 2.5];
 
-    fn tables<'f>(functions: &'f [F], room: Headroom) -> Vec<Table<'f>> {
-        functions.iter().map(|f| (f as &dyn Fn(f64) -> f64, OutputEncoding::Fit(room))).collect()
+    fn tables<'f>(functions: &'f [F], room: Headroom) -> Vec<EncodedFunction<'f>> {
+        functions.iter().map(|f| EncodedFunction::new(f, OutputEncoding::Fit(room))).collect()
     }
 
     /// The results against the entries at the true indices, which follow from the secret. The noise

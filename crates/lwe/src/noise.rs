@@ -292,11 +292,11 @@ mod tests {
     use crate::ciphertext::Ciphertext;
     use crate::encrypt::{encrypt, phase};
     use crate::engine::NtruRotation;
+    use crate::external_product::tests::phases;
     use crate::keyswitch::SeededKeySwitchKey;
     use crate::modulus_switching::{Mod2NCiphertext, switch_modulus};
     use crate::params::ParamsSpec;
     use crate::params::tests::{insecure, insecure_ntru_that_drops};
-    use crate::rgsw::tests::phases;
     use crate::secret::SecretKey;
     use crate::test_polynomial::{TableDomain, TestPolynomial};
 

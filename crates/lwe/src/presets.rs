@@ -164,9 +164,9 @@ mod tests {
     use crate::blind_rotate::{SeededBlindRotationKey, blind_rotate_batch};
     use crate::encoding::{Encoding, Headroom};
     use crate::encrypt::encrypt;
+    use crate::external_product::tests::phases;
     use crate::noise;
     use crate::params::Params;
-    use crate::rgsw::tests::phases;
     use crate::secret::SecretKey;
     use crate::test_polynomial::{TableDomain, TestPolynomial};
 

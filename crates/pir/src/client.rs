@@ -9,7 +9,7 @@ use bellerophon_ring::{Result, each_item, error::operation};
 use rand::{CryptoRng, RngExt};
 use zeroize::Zeroizing;
 
-use super::batch;
+use super::batch_code;
 use super::query::{Masks, Query, Shape};
 use super::query_layout::QueryLayout;
 use super::response::Response;
@@ -102,7 +102,8 @@ impl Client {
                     let mut distinct = Zeroizing::new(points.to_vec());
                     distinct.sort_unstable();
                     distinct.dedup();
-                    let (seed, places) = batch::place(domain, shape.buckets(), &distinct, rng)?;
+                    let (seed, places) =
+                        batch_code::place(domain, shape.buckets(), &distinct, rng)?;
                     // Step 2: the selection of every bucket, and the bucket that answers each
                     // point.
                     let mut selections = Zeroizing::new(vec![NOTHING; shape.values()]);
@@ -301,7 +302,7 @@ fn parts(shape: &Shape, degree: usize) -> Vec<Part> {
 }
 
 /// Checks that all points lie in the domain.
-fn check_points(points: &[usize], domain: usize) -> Result<()> {
+pub(crate) fn check_points(points: &[usize], domain: usize) -> Result<()> {
     let count = points.len();
     let mut places = points.iter().enumerate();
     places.try_for_each(|(index, &point)| check_point(index, count, point, domain))

@@ -13,7 +13,7 @@ use bellerophon_ring::{
 use rand::{CryptoRng, RngExt};
 use zeroize::Zeroizing;
 
-use super::client::Client;
+use super::client::{Client, check_points};
 use super::function::{Function, selector};
 use super::query::MAX_POINTS;
 use super::response::Response;
@@ -130,11 +130,7 @@ impl Server {
             if points.is_empty() || points.len() > MAX_POINTS {
                 return Err(error::too_many_points(points.len(), MAX_POINTS));
             }
-            let domain = function.domain;
-            if let Some(index) = points.iter().position(|&point| point >= domain) {
-                let count = points.len();
-                return Err(error::point_outside(index, count, domain));
-            }
+            check_points(points, function.domain)?;
             let variance = self.packing_noise(noise::fresh(params))?;
             let log2_failure = noise::log2_failure(params, variance);
             if log2_failure > LOG2_FAILURE {

@@ -31,7 +31,7 @@
 #![forbid(unsafe_code)]
 
 mod baseline;
-pub mod batch;
+pub mod batch_code;
 pub mod bfv;
 mod budget;
 mod client;

@@ -9,7 +9,7 @@ use bellerophon_ring::{
     wire::Fingerprint,
 };
 
-use super::batch::{self, BatchCode, GROUPS};
+use super::batch_code::{self, BatchCode, GROUPS};
 use crate::bfv::{Block, Ciphertext, LOG2_FAILURE, NoiseBound, Params, Switching, noise};
 use crate::error;
 use crate::query_layout::QueryLayout;
@@ -70,7 +70,8 @@ impl Shape {
             return refuse(MAX_POINTS);
         }
         // Step 2: the number of ciphertexts, before any of them is made.
-        let buckets = if form == QueryLayout::Compact { batch::buckets_for(points) } else { 0 };
+        let buckets =
+            if form == QueryLayout::Compact { batch_code::buckets_for(points) } else { 0 };
         let shape =
             Self { form, domains: domains.to_vec(), points, degree: params.degree(), buckets };
         let bytes = params.degree() * params.limbs() * size_of::<u64>();

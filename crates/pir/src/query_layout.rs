@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// | values in the response | `p` | at least `1.5 p` |
 /// | variables | any number | one |
 ///
-/// The compact layout goes beyond the paper. A batch code ([`batch`](crate::batch)) cuts the table
+/// The compact layout goes beyond the paper. A [batch code](crate::batch_code) cuts the table
 /// into `3 B` small buckets, with every entry in three of them, and assigns a bucket of its own to
 /// every point. One ciphertext holds the selectors of many buckets: `X^(o + i)` selects position
 /// `i` of the bucket that begins at `o`. The product with `sum_i f_i X^-(o + i)` has the selected

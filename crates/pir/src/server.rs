@@ -358,8 +358,7 @@ impl Selection<'_> {
     /// The ciphertext with value `value` as its constant coefficient.
     pub(crate) fn value(&self, value: usize) -> Result<Ciphertext> {
         let (params, query) = (self.params, self.query);
-        let (ring, bodies) = (params.ring(), &query.bodies);
-        let noise = self.noise;
+        let (ring, noise) = (params.ring(), self.noise);
         let (first, offset) = query.shape.start(value);
         match &self.factors {
             // sum_i ct_i u_i over the blocks, in chunks.
@@ -369,12 +368,7 @@ impl Selection<'_> {
                     let at = first + skipped + i * CHUNK;
                     let masks: Vec<_> =
                         (at..at + factors.len()).map(|i| query.mask(params, i)).collect();
-                    let rows = (at..).map(|i| bodies.row(i)).zip(factors);
-                    let of_bodies: Vec<_> = rows.map(|(b, u)| (b, u.poly.data())).collect();
-                    let of_masks: Vec<_> =
-                        masks.iter().zip(factors).map(|(a, u)| (&a[..], u.poly.data())).collect();
-                    let both =
-                        [sum_of_products(ring, &of_bodies), sum_of_products(ring, &of_masks)];
+                    let both = self.sum(at, &masks, factors.iter().map(|u| u.poly.data()));
                     match &mut sum {
                         None => sum = Some(both),
                         Some(sum) => {
@@ -393,13 +387,23 @@ impl Selection<'_> {
                     .chunks(params.degree())
                     .map(|block| sparse_selector(params, offset, block))
                     .collect();
-                let rows = (first..).map(|i| bodies.row(i)).zip(&factors);
-                let of_bodies: Vec<_> = rows.map(|(b, u)| (b, u.data())).collect();
-                let rows = masks[first..].iter().zip(&factors);
-                let of_masks: Vec<_> = rows.map(|(a, u)| (&a[..], u.data())).collect();
-                let (b, a) = (sum_of_products(ring, &of_bodies), sum_of_products(ring, &of_masks));
+                let [b, a] = self.sum(first, &masks[first..], factors.iter().map(|u| u.data()));
                 Ok(query.ciphertext(b, a, noise))
             }
         }
+    }
+
+    /// `sum_i ct_i u_i` over the ciphertexts from `first` on, with their masks and factors.
+    fn sum<'u>(
+        &self,
+        first: usize,
+        masks: &[Mask<'_>],
+        factors: impl Iterator<Item = &'u [u64]> + Clone,
+    ) -> [Poly<Ntt>; 2] {
+        let (ring, bodies) = (self.params.ring(), &self.query.bodies);
+        let of_bodies: Vec<_> =
+            (first..).zip(factors.clone()).map(|(i, u)| (bodies.row(i), u)).collect();
+        let of_masks: Vec<_> = masks.iter().zip(factors).map(|(a, u)| (&a[..], u)).collect();
+        [sum_of_products(ring, &of_bodies), sum_of_products(ring, &of_masks)]
     }
 }

@@ -29,6 +29,7 @@ use rand::CryptoRng;
 use zeroize::Zeroizing;
 
 use crate::error;
+use crate::ring_packing::values_by_index;
 
 /// The two parameter sets of a packing through a middle rank.
 #[derive(Debug, Clone)]
@@ -122,25 +123,11 @@ impl ModulePacking {
     ) -> Result<Ciphertext> {
         // Step 1: checks, and groups of indices that are equal modulo k.
         let (degree, rank) = (self.map.large().spec().degree, self.map.factor());
-        let modulus = self.map.large().q().modulus(0);
         let mut groups: Vec<Vec<(usize, &lwe::Ciphertext)>> = vec![vec![]; rank];
-        let mut taken = vec![false; degree];
-        for (index, value) in values {
-            let shape = |what, found, needed| Err(error::shape(what, found, needed));
+        for (index, value) in values_by_index(self.map.large().q(), values)? {
             if index >= degree {
-                return shape("index of a value", index, format!("below the degree {degree}"));
-            }
-            if std::mem::replace(&mut taken[index], true) {
-                let needed = "one value for each index".into();
-                return shape("index of two values", index, needed);
-            }
-            if value.a().len() != degree {
-                return shape("LWE dimension", value.a().len(), format!("the degree {degree}"));
-            }
-            if value.modulus() != modulus {
-                let found = value.modulus().value().to_string();
-                let needed = "the first prime of the ring";
-                return Err(error::value("LWE modulus", found, needed));
+                let needed = format!("below the degree {degree}");
+                return Err(error::shape("index of a value", index, needed));
             }
             groups[index % rank].push((index / rank, value));
         }

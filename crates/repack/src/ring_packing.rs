@@ -37,7 +37,7 @@ use bellerophon_mlwe::{
     self as mlwe, Ciphertext, GaloisKeys, KeyId, Params, SecretKey, conjugation_exponent, noise,
     rotation_exponent,
 };
-use bellerophon_ring::{Error, Ntt, Poly, Result, Ring, error::operation, join};
+use bellerophon_ring::{Ntt, Poly, Result, Ring, error::operation, join};
 use rand::CryptoRng;
 
 use crate::error;
@@ -150,18 +150,9 @@ pub(crate) fn pack_values_in_batches<'v>(
     values: impl IntoIterator<Item = (usize, &'v lwe::Ciphertext)>,
 ) -> Result<BTreeMap<usize, Ciphertext>> {
     let packing = Packing::new(params, keys, n, 1, key)?;
-    // Step 1: one value for each index, of the dimension and modulus of the ring.
-    let mut taken = BTreeMap::new();
-    for (index, value) in values {
-        if taken.insert(index, value).is_some() {
-            let needed = "one value for each index".into();
-            return Err(error::shape("index of two values", index, needed));
-        }
-        check_value(&packing.ring, value)?;
-    }
-    // Step 2: Algorithm 1 on the values as constant terms, divided by N / n.
+    // Algorithm 1 on the values as constant terms, divided by N / n.
     let inverse = packing.inverses()[0];
-    packing.pack_batches(taken, |value| {
+    packing.pack_batches(values_by_index(&packing.ring, values)?, |value| {
         let (b, a) = constant_term(&packing.ring, value, inverse);
         Ciphertext::new(params, b, vec![a], key)
     })
@@ -296,13 +287,13 @@ impl<'a> Packing<'a> {
 
     /// As [`pack_rows`] for lazily made inputs: `leaf` returns the input of an entry, already
     /// divided by `N / n`. An input is made when it is needed and is dropped once it is merged.
-    pub fn pack_leaves<L: Send, E: From<Error> + Send>(
+    pub fn pack_leaves<L: Send>(
         &self,
         leaves: Vec<L>,
-        leaf: impl Fn(L) -> Result<Option<Ciphertext>, E> + Sync,
-    ) -> Result<Option<Ciphertext>, E> {
+        leaf: impl Fn(L) -> Result<Option<Ciphertext>> + Sync,
+    ) -> Result<Option<Ciphertext>> {
         let degree = self.params.spec().degree;
-        pack_tree(degree, self.n, leaves, &leaf, &|stage, pair| Ok(self.merge(stage, pair)?))
+        pack_tree(degree, self.n, leaves, leaf, |stage, pair| self.merge(stage, pair))
     }
 
     /// Line 15 of Algorithm 1: one row from the two partners of a stage.
@@ -350,13 +341,13 @@ pub enum Pair<T> {
 /// The loop of Algorithm 1 over any type of ciphertext, depth first: few rows are held at a time,
 /// and those are in the cache. `leaf` makes the row of an entry, `merge` makes one row from the
 /// partners of a stage. The result is `None` if all leaves are.
-pub fn pack_tree<L: Send, T: Send, E: Send>(
+pub fn pack_tree<L: Send, T: Send>(
     degree: usize,
     n: usize,
     leaves: Vec<L>,
-    leaf: &(impl Fn(L) -> Result<Option<T>, E> + Sync),
-    merge: &(impl Fn(Stage, Pair<T>) -> Result<T, E> + Sync),
-) -> Result<Option<T>, E> {
+    leaf: impl Fn(L) -> Result<Option<T>> + Sync,
+    merge: impl Fn(Stage, Pair<T>) -> Result<T> + Sync,
+) -> Result<Option<T>> {
     let stages: Vec<Stage> = stages(degree, n).collect();
     // Bit-reversed order makes the entries of a subtree neighbours: the even ones first.
     let mut order: Vec<Option<L>> = leaves.into_iter().map(Some).collect();
@@ -367,16 +358,20 @@ pub fn pack_tree<L: Send, T: Send, E: Send>(
             order.swap(i, j);
         }
     }
-    subtree(&stages, &mut order, leaf, merge)
+    subtree(&stages, &mut order, &leaf, &merge)
 }
 
 /// The row into which the first stages pack these entries.
-fn subtree<L: Send, T: Send, E: Send>(
+fn subtree<L: Send, T: Send, F, M>(
     stages: &[Stage],
     leaves: &mut [Option<L>],
-    leaf: &(impl Fn(L) -> Result<Option<T>, E> + Sync),
-    merge: &(impl Fn(Stage, Pair<T>) -> Result<T, E> + Sync),
-) -> Result<Option<T>, E> {
+    leaf: &F,
+    merge: &M,
+) -> Result<Option<T>>
+where
+    F: Fn(L) -> Result<Option<T>> + Sync,
+    M: Fn(Stage, Pair<T>) -> Result<T> + Sync,
+{
     let Some((&last, earlier)) = stages.split_last() else {
         return leaves[0].take().map_or(Ok(None), leaf);
     };
@@ -424,19 +419,29 @@ fn check_indices<'i>(count: usize, indices: impl IntoIterator<Item = &'i usize>)
     Err(error::shape("index of a row", found, needed))
 }
 
-/// Checks that an LWE value has the degree of the ring as its dimension and its first prime as its
-/// modulus.
-pub fn check_value(ring: &Ring, value: &lwe::Ciphertext) -> Result<()> {
-    if value.a().len() != ring.degree() {
-        let (found, needed) = (value.a().len(), format!("the degree {}", ring.degree()));
-        return Err(error::shape("LWE dimension", found, needed));
+/// LWE values by their indices: one for each index, with the degree of the ring as its dimension
+/// and the first prime as its modulus.
+pub fn values_by_index<'v>(
+    ring: &Ring,
+    values: impl IntoIterator<Item = (usize, &'v lwe::Ciphertext)>,
+) -> Result<BTreeMap<usize, &'v lwe::Ciphertext>> {
+    let mut taken = BTreeMap::new();
+    for (index, value) in values {
+        if taken.insert(index, value).is_some() {
+            let needed = "one value for each index".into();
+            return Err(error::shape("index of two values", index, needed));
+        }
+        if value.a().len() != ring.degree() {
+            let (found, needed) = (value.a().len(), format!("the degree {}", ring.degree()));
+            return Err(error::shape("LWE dimension", found, needed));
+        }
+        if value.modulus() != ring.modulus(0) {
+            let found = value.modulus().value().to_string();
+            let needed = "the first prime of the ring";
+            return Err(error::value("LWE modulus", found, needed));
+        }
     }
-    if value.modulus() != ring.modulus(0) {
-        let found = value.modulus().value().to_string();
-        let needed = "the first prime of the ring";
-        return Err(error::value("LWE modulus", found, needed));
-    }
-    Ok(())
+    Ok(taken)
 }
 
 /// `factor` times an LWE value as a ring ciphertext `(b, a)` with the value as its constant

@@ -1,4 +1,4 @@
-//! RNS basis extension: Conv, ModUp, mod-down and rescale.
+//! RNS basis extension: Conv, ModUp and mod-down, and the division of [`rescale`](crate::rescale).
 //!
 //! Full-RNS HEAAN (Cheon, Han, Kim, Kim, Song, SAC 2018), section 2.3 and Algorithms 1 and 2. Each
 //! operation also has an exact variant: the multiple of `Q` that remains after fast conversion is
@@ -407,22 +407,8 @@ pub(crate) fn residue(ring: &Ring, q: &Modulus) -> u64 {
     ring.moduli().fold(1, |product, p| q.mul(product, q.reduce(p.value())))
 }
 
-/// `round(a / D)` for the product `D` of the last `count` primes of the ring: rescaling (RS) of
-/// Full-RNS HEAAN, section 4, by one or several primes at once. The result has `count` limbs fewer.
-/// The rounding error of each coefficient is in `[-1/2, 1/2]`.
-///
-/// # Panics
-/// Unless the ring has more than `count` primes and `count` is in
-/// `1..=`[`BaseConverter::MAX_SOURCES`].
-pub fn rescale(ring: &Ring, a: Poly<Ntt>, count: usize) -> Poly<Ntt> {
-    ring.check(&a);
-    assert!((1..ring.limbs()).contains(&count), "need primes to divide by and primes to keep");
-    // The primes are distinct, so the inverses exist.
-    Division::new(ring, ring.limbs() - count).expect("distinct primes").apply(a)
-}
-
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::{prime, testing::values};
     use num_bigint::BigInt;
@@ -430,13 +416,13 @@ mod tests {
 
     const N: usize = 16;
 
-    fn bases() -> (Ring, Ring) {
+    pub(crate) fn bases() -> (Ring, Ring) {
         let q = prime::ntt_primes_around(N, 45, 4, &[]).unwrap();
         let p = prime::ntt_primes_below(N, 50, 3, &q).unwrap();
         (Ring::new(N, &q).unwrap(), Ring::new(N, &p).unwrap())
     }
 
-    fn residue(x: &BigInt, m: &BigInt) -> BigInt {
+    pub(crate) fn residue(x: &BigInt, m: &BigInt) -> BigInt {
         ((x % m) + m) % m
     }
 
@@ -491,23 +477,6 @@ mod tests {
                 };
                 prop_assert!(distance(&exact[j]) * 2 <= special.clone() + 2);
                 prop_assert!(distance(&fast[j]) <= &special * p.limbs());
-            }
-        }
-
-        #[test]
-        fn rescaling_rounds(seed: u64, count in 1usize..4) {
-            let (q, _) = bases();
-            let a = values(&q, seed);
-            let values = q.centered(&a);
-            let last = BigInt::from(q.slice(4 - count..4).big_modulus());
-            let lower = q.at_limbs(4 - count);
-            let quotients = lower.centered(&lower.inverse(rescale(&q, q.forward(a), count)));
-            let modulus = BigInt::from(q.big_modulus());
-            for (value, quotient) in values.iter().zip(quotients) {
-                let d = residue(&(quotient * &last - value), &modulus);
-                // The floating-point quotient may choose the other side of a tie but for 2^-45.
-                let bound = &last + (&last >> 45) + 1;
-                prop_assert!(&d * 2 < bound || (&modulus - &d) * 2 < bound);
             }
         }
     }

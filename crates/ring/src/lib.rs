@@ -53,9 +53,11 @@ mod par;
 mod poly;
 mod primality;
 pub mod prime;
+mod rescaling;
 mod ring;
 pub mod sample;
 mod small_poly;
+mod sort_order;
 mod subring;
 mod ternary_product;
 #[cfg(test)]
@@ -66,7 +68,7 @@ pub mod wire;
 
 pub use automorphism::Automorphism;
 pub use backend::Backend;
-pub use basis_extension::{BaseConverter, ModDown, rescale};
+pub use basis_extension::{BaseConverter, ModDown};
 pub use decimal::decimal;
 pub use error::During;
 #[doc(hidden)]
@@ -83,7 +85,9 @@ pub use ntt::NttTable;
 pub use packed_poly::PackedPoly;
 pub use par::{each_chunk, each_item, join, map_items, threads, try_map};
 pub use poly::{Coeff, Domain, Ntt, Poly};
+pub use rescaling::rescale;
 pub use ring::Ring;
 pub use small_poly::SmallProductSum;
+pub use sort_order::SortOrder;
 pub use subring::SubringMap;
 pub use weighted_sums::{Factor, Weighted};

@@ -5,11 +5,12 @@ use zeroize::Zeroizing;
 
 use crate::aligned::AlignedVec;
 use crate::backend::{self, Blocks, Layout, Piece, QuotientTerms, RowKind, Target};
-use crate::basis_extension::{BaseConverter, rescale};
+use crate::basis_extension::BaseConverter;
 use crate::modulus::Modulus;
 use crate::ntt::NttTable;
 use crate::par::{self, HEAVY};
 use crate::poly::{Ntt, Poly};
+use crate::rescaling::rescale;
 use crate::ring::Ring;
 
 /// Signed coefficients, prepared for the transform modulo any prime of a ring.

@@ -76,19 +76,9 @@ fn main() -> ExitCode {
     program::report(Defaults::of(&PRESETS), |arguments: &Arguments, console| {
         output::check_out(arguments.out.as_deref(), None)?;
         let count = arguments.common.size(arguments.count, SMALL, IMAGES);
-        if !count.is_power_of_two() || count > IMAGES {
-            let need = format!("need a power of two, at most {IMAGES}");
-            return Err(Failure::input(format!("--count {count}: {need}")));
-        }
         let preset = arguments.common.preset()?;
-        let params = session::params_for_vectors(preset, BLOCKS * count)?;
-        let most = (params.slots() / BLOCKS).min(IMAGES);
-        if count > most {
-            return Err(Failure::input(format!(
-                "--count {count}: need a power of two, at most {most} for the preset {}",
-                params.name()
-            )));
-        }
+        let params = session::params_for_vectors(preset, BLOCKS * count.min(IMAGES))?;
+        session::check_count(count, (params.slots() / BLOCKS).min(IMAGES), &params)?;
         let all = images::all();
         let (training, images) = all.split_at(TRAINED_ON);
         compute(arguments, params, training, &images[..count], console)

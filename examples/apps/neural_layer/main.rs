@@ -65,13 +65,7 @@ fn main() -> ExitCode {
         output::check_out(arguments.out.as_deref(), None)?;
         let count = arguments.common.size(arguments.count, SMALL, IMAGES);
         let params = session::params(&arguments.common)?;
-        let most = (params.slots() / PIXELS).min(256);
-        if !count.is_power_of_two() || count > most {
-            return Err(Failure::input(format!(
-                "--count {count}: need a power of two, at most {most} for the preset {}",
-                params.name()
-            )));
-        }
+        session::check_count(count, (params.slots() / PIXELS).min(256), &params)?;
         let mut rng = random::seeded(SEED);
         let network = network::train(&digits::draw(TRAINED_ON, &mut rng), HIDDEN, EPOCHS, &mut rng);
         let images = digits::draw(count.max(CLASSES), &mut rng);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use bellerophon::circuits::ordering::{Comparator, Order, OrderTask};
+use bellerophon::circuits::ordering::{Comparator, OrderTask, SortOrder};
 use bellerophon::ckks::KeyLevels;
 use bellerophon::prelude::*;
 use clap::ValueEnum;
@@ -95,7 +95,7 @@ impl Task {
         x: &Ciphertext,
     ) -> bellerophon::Result<Ciphertext> {
         match self.part {
-            Part::Sort => comparator.sort(server, x, Order::Ascending),
+            Part::Sort => comparator.sort(server, x, SortOrder::Ascending),
             Part::Median => comparator.median(server, x),
             Part::Top => comparator.top_k(server, x, self.count),
             Part::Histogram => comparator.histogram(server, x, &self.edges()),

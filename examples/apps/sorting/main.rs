@@ -7,7 +7,7 @@
 
 use std::process::ExitCode;
 
-use bellerophon::lwe::{Headroom, Network, Order};
+use bellerophon::lwe::{Headroom, Network, SortOrder};
 use bellerophon::prelude::*;
 use common::numbers::{Numbers, Sent};
 use common::prelude::*;
@@ -52,7 +52,7 @@ fn run(arguments: &Arguments, console: &Console) -> Result<Facts, Failure> {
 
     // Step 2: slots to LWE, the network, LWE to slots.
     let network = Network::odd_even(count)?;
-    let order = if *descending { Order::Descending } else { Order::Ascending };
+    let order = if *descending { SortOrder::Descending } else { SortOrder::Ascending };
     let y = session.follow(|server| {
         let headroom = Headroom::comparators(network.depth() as u32);
         let values = server.extract_for(&x, -DOMAIN..=DOMAIN, headroom)?;

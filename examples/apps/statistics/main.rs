@@ -24,7 +24,7 @@ use std::process::ExitCode;
 use bellerophon::{
     circuits::{
         approx::{Approximation, Function, Known},
-        statistics::Table,
+        statistics::DataTable,
     },
     ckks::{self, Interval, LevelGroup, ModulusChain, ParamsSpec, Security, simulator::Simulator},
     prelude::*,
@@ -110,7 +110,7 @@ fn prepare(arguments: &Arguments) -> Result<Columns, Failure> {
 
 /// What is computed, and how: all that is known before any work.
 struct Plan {
-    table: Table,
+    table: DataTable,
     truth: Truth,
     root: Approximation,
     params: Params,
@@ -123,7 +123,7 @@ impl Plan {
     /// Refuses what does not fit: variances, slots, levels, and results beyond the lowest modulus.
     fn new(arguments: &Arguments, data: &Columns) -> Result<Self, Failure> {
         let (rows, width) = (data.rows.len(), data.names.len());
-        let table = Table::new(rows, width).map_err(Failure::input)?;
+        let table = DataTable::new(rows, width).map_err(Failure::input)?;
         let truth = Truth::of(&data.scaled);
         let [lo, hi] = arguments.variances.unwrap_or(VARIANCES);
         if let Some(c) = truth.variances().iter().position(|v| !(lo..=hi).contains(v)) {
@@ -139,7 +139,8 @@ impl Plan {
         let accuracy = Accuracy::bits(ROOT_BITS);
         let root = Approximation::new(&Function::from(Known::InverseSqrt), lo, hi, accuracy)
             .map_err(wide)?;
-        let levels = Table::correlation_levels(&root).max(Table::standardised_levels(&root));
+        let levels =
+            DataTable::correlation_levels(&root).max(DataTable::standardised_levels(&root));
         let params = parameters(levels, lo).map_err(wide)?;
         if table.slots() > params.slots() {
             return Err(Failure::input(format!(

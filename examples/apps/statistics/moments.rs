@@ -1,7 +1,7 @@
 //! The statistics: of encrypted columns, of plain ones, and in the units of the data.
 
 use bellerophon::{
-    circuits::{approx::Approximation, statistics::Table},
+    circuits::{approx::Approximation, statistics::DataTable},
     ckks::{self, CkksOps},
 };
 
@@ -80,7 +80,7 @@ impl Statistic {
     pub fn of<A: CkksOps>(
         self,
         a: &A,
-        table: &Table,
+        table: &DataTable,
         x: &A::Ciphertext,
         root: &Approximation,
     ) -> ckks::Result<Vec<A::Ciphertext>> {
@@ -101,7 +101,12 @@ impl Statistic {
     }
 
     /// The results for scaled columns, from the slots of all results.
-    pub fn read(self, table: &Table, width: usize, slots: &[Vec<f64>]) -> ckks::Result<Vec<f64>> {
+    pub fn read(
+        self,
+        table: &DataTable,
+        width: usize,
+        slots: &[Vec<f64>],
+    ) -> ckks::Result<Vec<f64>> {
         match self {
             Self::Sum | Self::Mean | Self::Variance | Self::StandardDeviation => {
                 Ok(slots[0][..width].to_vec())

@@ -5,7 +5,7 @@ use super::*;
 /// Whether a quantile is as near as stated to a value of a rank as near as stated.
 #[track_caller]
 fn check_quantile(comparator: &Comparator, values: &[f64], q: f64, found: f64) -> f64 {
-    let (ascending, n) = (sorted(values, Order::Ascending), values.len() as f64);
+    let (ascending, n) = (sorted(values, SortOrder::Ascending), values.len() as f64);
     let rank = comparator.quantile_rank_error();
     // The quantile q' is the value with q' n values below it. For a whole q' n, any number between
     // two adjacent sorted values is a quantile.

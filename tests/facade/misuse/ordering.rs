@@ -2,7 +2,7 @@
 
 use bellerophon::{
     Needs, OrderOps, Preset, Toy,
-    lwe::{Headroom, Order},
+    lwe::{Headroom, SortOrder},
 };
 
 use super::{BAD, Record, World, world};
@@ -11,7 +11,7 @@ use crate::common::party;
 pub fn refused_orders(record: &mut Record) {
     let World { server, bare, x, short, spent, foreign, .. } = &world(&Needs::new().map());
     let other = party(Preset::Insecure(Toy::Bootstrapping), &Needs::new(), 1);
-    let (within, ascending) = (&server.within(-1.0..=1.0), Order::Ascending);
+    let (within, ascending) = (&server.within(-1.0..=1.0), SortOrder::Ascending);
 
     let bad = BAD.map(|bad| server.within(bad..=1.0));
     let none = server.within(1.0..=-1.0);

@@ -5,7 +5,7 @@ use bellerophon::{
     circuits::{
         diagonals::Diagonals,
         lintrans::{LinearOptions, LinearTransform},
-        statistics::Table,
+        statistics::DataTable,
     },
     ckks::{CkksOps, Complex64, ComposedOps},
 };
@@ -178,13 +178,13 @@ pub fn rotations(record: &mut Record) {
     refused!(record, "no slot", ComposedOps::mask_slots(server, x, &[usize::MAX]));
     refused!(record, "a larger matrix", CircuitOps::transform(server, x, &matrix(8, 1)));
     refused!(record, "a smaller matrix", CircuitOps::transform(server, x, &matrix(2, 1)));
-    for table in [Table::new(64, 64).unwrap(), Table::new(1, 2).unwrap()] {
+    for table in [DataTable::new(64, 64).unwrap(), DataTable::new(1, 2).unwrap()] {
         let (t, on) = (&table, server);
-        refused!(record, "another shape", Table::sums(t, on, x));
-        refused!(record, "another shape", Table::means(t, on, x));
-        refused!(record, "another shape", Table::variances(t, on, x));
-        refused!(record, "another shape", Table::covariances(t, on, x, x));
-        refused!(record, "another shape", Table::covariance_matrix(t, on, x));
+        refused!(record, "another shape", DataTable::sums(t, on, x));
+        refused!(record, "another shape", DataTable::means(t, on, x));
+        refused!(record, "another shape", DataTable::variances(t, on, x));
+        refused!(record, "another shape", DataTable::covariances(t, on, x, x));
+        refused!(record, "another shape", DataTable::covariance_matrix(t, on, x));
     }
 }
 

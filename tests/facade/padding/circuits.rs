@@ -2,8 +2,8 @@
 
 use bellerophon::circuits::learning::{LogisticRegression, LogisticSpec};
 use bellerophon::circuits::matrix::{Matrix, MatrixVector};
-use bellerophon::circuits::ordering::{Comparator, Order};
-use bellerophon::circuits::statistics::Table;
+use bellerophon::circuits::ordering::{Comparator, SortOrder};
+use bellerophon::circuits::statistics::DataTable;
 use bellerophon::prelude::*;
 
 use super::{dirty, needs};
@@ -34,7 +34,7 @@ fn statistics_and_matrices_take_the_values() {
     let both = server(41);
     let Party { client, server } = &both;
     let rows = [[0.5, -0.25, 1.0], [0.25, 0.75, -1.0], [-0.75, 0.5, 0.5]].map(|row| row.to_vec());
-    let table = Table::new(3, 3).unwrap();
+    let table = DataTable::new(3, 3).unwrap();
     let x = cut(&both, &table.pack(&rows).unwrap(), 11);
     let column = |j: usize| rows.iter().map(move |row| row[j]);
     let mean = |j: usize| column(j).sum::<f64>() / 3.0;
@@ -57,7 +57,7 @@ fn statistics_and_matrices_take_the_values() {
 fn statistics_of_a_long_column_take_the_values() {
     let Party { client, server } = &server(44);
     let (values, others) = (spread(199, 0.25, 1.0), spread(199, 0.3, 0.9));
-    let table = Table::new(199, 1).unwrap();
+    let table = DataTable::new(199, 1).unwrap();
     let encrypt = |values: &[f64]| client.encrypt(values, 0.25..=1.0).unwrap();
     let mean = |of: &dyn Fn(usize) -> f64| (0..199).map(of).sum::<f64>() / 199.0;
     let means = [&values, &others].map(|column| mean(&|i| column[i]));
@@ -108,7 +108,7 @@ fn ordering_takes_the_values() {
     let values = [0.5, -1.0, 0.75];
     let x = cut(&both, &values, 3);
     let comparator = Comparator::new(1.0 / 16.0).unwrap();
-    let sorted = comparator.sort(&server, &x, Order::Ascending).unwrap();
+    let sorted = comparator.sort(&server, &x, SortOrder::Ascending).unwrap();
     close(&both.client, &sorted, &[-1.0, 0.5, 0.75], 0.1);
     let most = comparator.max(&server, &x).unwrap();
     close(&both.client, &most, &[0.75; 3], 0.1);

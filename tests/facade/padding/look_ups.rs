@@ -1,6 +1,6 @@
 //! Functions by their engines, and functions of several values by tables.
 
-use bellerophon::lwe::{self, Headroom, Order};
+use bellerophon::lwe::{self, Headroom, SortOrder};
 use bellerophon::{Engine, OrderFunction, lookup, prelude::*};
 
 use super::{Bench, LONG};
@@ -89,7 +89,7 @@ impl Bench<'_> {
         let bound = |function| client.params().order_accuracy(0.0..=1.0, function).unwrap();
         let sorting = COARSE.max(bound(OrderFunction::Sort { values: n }).max_abs(20 * n));
         let few = COARSE.max(bound(OrderFunction::Largest { values: n, count: 1 }).max_abs(20));
-        self.slots("sort (LWE)", sorting, s.sort(x, Order::Ascending), |i| Some(up[i]));
+        self.slots("sort (LWE)", sorting, s.sort(x, SortOrder::Ascending), |i| Some(up[i]));
         self.slots("largest (LWE)", few, s.largest(x, 1), |_| Some(up[n - 1]));
         self.slots("smallest (LWE)", few, s.smallest(x, 1), |_| Some(up[0]));
         self.slots("max_pool (LWE)", COARSE, s.max_pool(x, n, 1), |i| Some(values[i]));

@@ -25,16 +25,16 @@
 //! S2C is PEGASUS Fig. 6, step 1; the grouping is that of Chen, Chillotti and Song, "Improved
 //! bootstrapping for approximate homomorphic encryption", 2019.
 
-mod c2s;
-mod s2c;
+mod coeffs_to_slots;
+mod slots_to_coeffs;
 mod worst;
 
 use bellerophon_ckks::embedding::{Embedding, reversed};
 use bellerophon_ckks::vectors::Vectors;
 use bellerophon_ckks::{Ciphertext, Evaluator, Metadata, Result};
-pub use c2s::{C2sSpec, CoeffsToSlots};
+pub use coeffs_to_slots::{C2sSpec, CoeffsToSlots};
 use num_complex::Complex64;
-pub use s2c::{Coefficients, S2cSpec, SlotsToCoeffs};
+pub use slots_to_coeffs::{Coefficients, S2cSpec, SlotsToCoeffs};
 
 use crate::{diagonals::Diagonals, lintrans::LinearTransform};
 

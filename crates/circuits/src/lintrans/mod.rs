@@ -19,21 +19,21 @@
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | `apply` | metadata and computation |
+//! | `baby_step_giant_step` | metadata and computation |
 //! | `double` | double hoisting: sums modulo `P Q` |
 //! | `options` | [`LinearOptions`] |
 //! | `worst` | the worst-case noise bound |
 
 #[cfg(doc)]
 use bellerophon_ckks::ErrorKind;
-mod apply;
+mod baby_step_giant_step;
 mod double;
 mod options;
 mod worst;
 
 use std::collections::BTreeSet;
 
-pub(crate) use apply::Mixing;
+pub(crate) use baby_step_giant_step::Mixing;
 use bellerophon_ckks::cost::{Count, Work};
 use bellerophon_ckks::encode::check_values;
 use bellerophon_ckks::origins::encoding;

@@ -36,6 +36,6 @@ mod task;
 mod tournament;
 mod unit;
 
+pub use bellerophon_ring::SortOrder;
 pub use comparator::Comparator;
-pub use network::Order;
 pub use task::OrderTask;

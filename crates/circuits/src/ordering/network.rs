@@ -1,21 +1,12 @@
 //! Bitonic networks on slots.
 
-/// The order of a sorted vector.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
-    /// The smallest value first.
-    Ascending,
-    /// The largest value first.
-    Descending,
-}
+use bellerophon_ring::SortOrder;
 
-impl Order {
-    /// 1 where the larger of two values comes first, -1 where the smaller one does.
-    fn weight(self) -> f64 {
-        match self {
-            Self::Ascending => -1.0,
-            Self::Descending => 1.0,
-        }
+/// 1 where the larger of two values comes first, -1 where the smaller one does.
+fn weight(order: SortOrder) -> f64 {
+    match order {
+        SortOrder::Ascending => -1.0,
+        SortOrder::Descending => 1.0,
     }
 }
 
@@ -25,18 +16,18 @@ pub(super) struct Stage {
     pub distance: usize,
     /// Pairs with `i & reversed != 0` are ordered the other way.
     reversed: usize,
-    order: Order,
+    order: SortOrder,
 }
 
 impl Stage {
     /// What the first slot of each pair gets: 1 for the larger value, -1 for the smaller one.
     pub(crate) fn weights(self, wires: usize, slots: usize) -> Vec<f64> {
-        let weight = |i: usize| match (i < wires && i & self.distance == 0, i & self.reversed) {
+        let of_slot = |i: usize| match (i < wires && i & self.distance == 0, i & self.reversed) {
             (false, _) => 0.0,
-            (true, 0) => self.order.weight(),
-            (true, _) => -self.order.weight(),
+            (true, 0) => weight(self.order),
+            (true, _) => -weight(self.order),
         };
-        (0..slots).map(weight).collect()
+        (0..slots).map(of_slot).collect()
     }
 }
 
@@ -52,12 +43,12 @@ fn doubles(from: usize, to: usize) -> impl Iterator<Item = usize> {
 
 /// Batcher's bitonic network on `wires`, a power of two: merges of 2, 4, .., `wires` values. Every
 /// second merge sorts in reverse. Two adjacent blocks then form a bitonic sequence.
-pub(super) fn sorting(wires: usize, order: Order) -> Vec<Stage> {
+pub(super) fn sorting(wires: usize, order: SortOrder) -> Vec<Stage> {
     blocks(wires, wires, order)
 }
 
 /// As [`sorting`] as far as blocks of `block` wires, every other one of them reversed.
-fn blocks(block: usize, wires: usize, order: Order) -> Vec<Stage> {
+fn blocks(block: usize, wires: usize, order: SortOrder) -> Vec<Stage> {
     let stage = |size: usize, distance| Stage { distance, reversed: size & (wires - 1), order };
     doubles(2, block).flat_map(|size| halves(size).map(move |d| stage(size, d))).collect()
 }
@@ -69,7 +60,7 @@ fn blocks(block: usize, wires: usize, order: Order) -> Vec<Stage> {
 /// block and its neighbour, which is ordered the other way, are a bitonic sequence that contains
 /// the largest of both; one stage selects them, and `log2(kept)` stages merge them.
 pub(super) fn selection(kept: usize, wires: usize) -> Vec<Stage> {
-    let order = Order::Descending;
+    let order = SortOrder::Descending;
     let mut stages = blocks(kept, wires, order);
     for distance in doubles(kept, wires / 2) {
         stages.push(Stage { distance, reversed: 0, order });
@@ -107,11 +98,11 @@ mod tests {
                 let mut expected = values.clone();
                 expected.sort_unstable();
                 let mut found = values.clone();
-                run(&sorting(wires, Order::Ascending), &mut found);
+                run(&sorting(wires, SortOrder::Ascending), &mut found);
                 assert_eq!(found, expected);
                 expected.reverse();
                 let mut found = values.clone();
-                run(&sorting(wires, Order::Descending), &mut found);
+                run(&sorting(wires, SortOrder::Descending), &mut found);
                 assert_eq!(found, expected);
                 for kept in doubles(1, wires) {
                     let mut found = values.clone();
@@ -124,10 +115,10 @@ mod tests {
 
     #[test]
     fn stages_are_as_many_as_stated() {
-        assert_eq!(sorting(4096, Order::Ascending).len(), 12 * 13 / 2);
+        assert_eq!(sorting(4096, SortOrder::Ascending).len(), 12 * 13 / 2);
         assert_eq!(selection(16, 4096).len(), 4 * 5 / 2 + 8 * 5);
         assert_eq!(selection(1, 4096).len(), 12);
-        assert_eq!(selection(8, 8), sorting(8, Order::Descending));
-        assert!(sorting(1, Order::Ascending).is_empty());
+        assert_eq!(selection(8, 8), sorting(8, SortOrder::Descending));
+        assert!(sorting(1, SortOrder::Ascending).is_empty());
     }
 }

@@ -4,7 +4,7 @@ use bellerophon_ckks::{CiphertextMeta, CkksOps, Result};
 
 use super::network::{self, Stage};
 use super::unit::{Unit, opened};
-use super::{Comparator, Order};
+use super::{Comparator, SortOrder};
 use crate::error;
 
 impl Comparator {
@@ -17,7 +17,7 @@ impl Comparator {
     ///
     /// ```
     /// # use bellerophon_circuits::bootstrap::{BootstrapSpec, Bootstrapper, SimulatorExt};
-    /// use bellerophon_circuits::ordering::{Comparator, Order, OrderTask};
+    /// use bellerophon_circuits::ordering::{Comparator, SortOrder, OrderTask};
     /// # use bellerophon_ckks::{Interval, Params, ParamsSpec, Security, simulator::Simulator};
     /// # let spec = BootstrapSpec { encode_ahead: false, ..BootstrapSpec::new(1 << 4) };
     /// # let chain = spec.chain(1 << 10, 42, 9, (49, 9))?;
@@ -27,7 +27,7 @@ impl Comparator {
     /// let range = Interval::real(-1.0, 1.0)?; // declared: it is public
     /// let x = a.encrypt(&[0.5, -0.25, 0.125, -1.0, 0.75], range, 11)?;
     /// let comparator = Comparator::new(1.0 / 64.0)?;
-    /// let sorted = comparator.sort(&a, &x, Order::Ascending)?;
+    /// let sorted = comparator.sort(&a, &x, SortOrder::Ascending)?;
     /// let bound = 2.0 * comparator.error(OrderTask::Sort { len: 5 }); // the range has width 2
     /// for (found, expected) in sorted.reals().iter().zip([-1.0, -0.25, 0.125, 0.5, 0.75]) {
     ///     assert!((found - expected).abs() < bound);
@@ -38,7 +38,7 @@ impl Comparator {
         &self,
         a: &A,
         x: &A::Ciphertext,
-        order: Order,
+        order: SortOrder,
     ) -> Result<A::Ciphertext> {
         let len = a.metadata(x).meta.len;
         let stages = network::sorting(len.next_power_of_two(), order);
@@ -60,7 +60,7 @@ impl Comparator {
             }
             let wires = len.next_power_of_two();
             let stages = network::selection(k.next_power_of_two(), wires);
-            self.through(a, x, &stages, Order::Descending, k)
+            self.through(a, x, &stages, SortOrder::Descending, k)
         })
     }
 
@@ -70,7 +70,7 @@ impl Comparator {
         a: &A,
         x: &A::Ciphertext,
         stages: &[Stage],
-        order: Order,
+        order: SortOrder,
         kept: usize,
     ) -> Result<A::Ciphertext> {
         let CiphertextMeta { len, bounds, .. } = a.metadata(x).meta;
@@ -78,8 +78,8 @@ impl Comparator {
         let wires = len.next_power_of_two();
         // Padding that is as far behind as a value can be: it ties with those, which costs nothing.
         let last = match order {
-            Order::Ascending => unit.place(bounds.values.hi()),
-            Order::Descending => unit.place(bounds.values.lo()),
+            SortOrder::Ascending => unit.place(bounds.values.hi()),
+            SortOrder::Descending => unit.place(bounds.values.lo()),
         };
         let mut u = unit.entered(a, x, last)?;
         for stage in stages {

@@ -3,7 +3,7 @@
 use bellerophon_ckks::KeyLevels;
 
 use super::network::{selection, sorting};
-use super::{Comparator, Order};
+use super::{Comparator, SortOrder};
 
 /// A task of a [`Comparator`] and the size of its vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl Comparator {
     /// quarter of the margin or less.
     pub fn stages(&self, task: OrderTask) -> usize {
         match task {
-            OrderTask::Sort { len } => sorting(len.next_power_of_two(), Order::Ascending).len(),
+            OrderTask::Sort { len } => sorting(len.next_power_of_two(), SortOrder::Ascending).len(),
             OrderTask::TopK { len, k } => {
                 let wires = len.next_power_of_two();
                 selection(k.next_power_of_two().min(wires), wires).len()

@@ -13,12 +13,12 @@
 //! # Levels
 //! | result | levels |
 //! | --- | --- |
-//! | [`sums`](Table::sums) | 1 with padding, else none |
-//! | [`means`](Table::means) | 1 |
-//! | [`variances`](Table::variances), [`covariances`](Table::covariances) | 2 |
-//! | [`standard_deviations`](Table::standard_deviations) of variances | 1, and those of an inverse root |
-//! | [`standardised`](Table::standardised) | [`Table::standardised_levels`] |
-//! | [`correlations`](Table::correlations) | [`Table::correlation_levels`] |
+//! | [`sums`](DataTable::sums) | 1 with padding, else none |
+//! | [`means`](DataTable::means) | 1 |
+//! | [`variances`](DataTable::variances), [`covariances`](DataTable::covariances) | 2 |
+//! | [`standard_deviations`](DataTable::standard_deviations) of variances | 1, and those of an inverse root |
+//! | [`standardised`](DataTable::standardised) | [`DataTable::standardised_levels`] |
+//! | [`correlations`](DataTable::correlations) | [`DataTable::correlation_levels`] |
 //!
 //! Second moments are computed about the mean: the difference of the mean square and the square of
 //! the mean would lose bits for a large mean. A variance is as small as the square of its values,
@@ -30,4 +30,4 @@ mod moments;
 mod root;
 mod table;
 
-pub use table::Table;
+pub use table::DataTable;

@@ -5,7 +5,7 @@ use bellerophon_ckks::ErrorKind;
 use bellerophon_ckks::eval::statements::{mixed, separate_unless, within};
 use bellerophon_ckks::{CkksOps, ComposedOps, Interval, Metadata, Result};
 
-use super::Table;
+use super::DataTable;
 use crate::error;
 
 /// The deviations from the mean of every column, and the means, both divided by the root of the
@@ -19,7 +19,7 @@ struct Deviations<C> {
     related: bool,
 }
 
-impl Table {
+impl DataTable {
     /// The sum of every column, in every slot of the column.
     ///
     /// # Errors
@@ -29,7 +29,7 @@ impl Table {
     /// [`ErrorKind::MissingKey`](bellerophon_ckks::ErrorKind::MissingKey) without the keys of
     /// [`keys`](Self::keys), and mismatches.
     pub fn sums<A: CkksOps>(&self, eval: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
-        eval.composed("Table::sums", || {
+        eval.composed("DataTable::sums", || {
             self.check(&eval.metadata(x))?;
             // Rows of padding may hold anything. A table without them needs no mask, and no level.
             let related = eval.origins(x).is_mixed();
@@ -43,7 +43,7 @@ impl Table {
     /// The mean of every column, in every slot of the column. Takes one level: the division by the
     /// number of rows.
     pub fn means<A: CkksOps>(&self, eval: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
-        eval.composed("Table::means", || {
+        eval.composed("DataTable::means", || {
             self.check(&eval.metadata(x))?;
             self.means_times(eval, x, 1.0)
         })
@@ -51,7 +51,7 @@ impl Table {
 
     /// The deviations from the mean of the column; padding is zero. Takes two levels.
     pub(crate) fn centred<A: CkksOps>(&self, eval: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
-        eval.composed("Table::centred", || {
+        eval.composed("DataTable::centred", || {
             self.check(&eval.metadata(x))?;
             // The mean is in padding rows too: the weights clear it there.
             self.weighted(eval, &eval.sub(x, &self.means_times(eval, x, 1.0)?)?, 1.0)
@@ -60,7 +60,7 @@ impl Table {
 
     /// The variance of every column, in every slot of the column. Takes two levels.
     pub fn variances<A: CkksOps>(&self, eval: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
-        eval.composed("Table::variances", || {
+        eval.composed("DataTable::variances", || {
             let metadata = eval.metadata(x);
             self.check(&metadata)?;
             // A variance is not negative, which interval arithmetic on a sum of squares after a
@@ -80,7 +80,7 @@ impl Table {
         x: &A::Ciphertext,
         y: &A::Ciphertext,
     ) -> Result<A::Ciphertext> {
-        eval.composed("Table::covariances", || {
+        eval.composed("DataTable::covariances", || {
             let (left, right) = (eval.metadata(x), eval.metadata(y));
             self.check(&left)?;
             self.check(&right)?;
@@ -101,7 +101,7 @@ impl Table {
         eval: &A,
         x: &A::Ciphertext,
     ) -> Result<Vec<A::Ciphertext>> {
-        eval.composed("Table::covariance_matrix", || {
+        eval.composed("DataTable::covariance_matrix", || {
             let metadata = eval.metadata(x);
             self.check(&metadata)?;
             let range = self.mixed_moment(&metadata)?;

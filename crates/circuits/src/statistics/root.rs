@@ -2,13 +2,13 @@
 
 use bellerophon_ckks::{CkksOps, Interval, Result, eval::statements::within};
 
-use super::Table;
+use super::DataTable;
 use crate::{approx::Approximation, circuit_ops::CircuitOps};
 
 /// These functions take an [`Approximation`] of
 /// [`Known::InverseSqrt`](crate::approx::Known::InverseSqrt) over a range that contains all
 /// variances, as the caller states. Its error counts relative to the largest inverse root.
-impl Table {
+impl DataTable {
     /// Levels of [`standardised`](Self::standardised).
     pub fn standardised_levels(root: &Approximation) -> usize {
         2 + root.levels() + 1

@@ -9,7 +9,7 @@ use bellerophon_ckks::{KeyLevels, Metadata, Result};
 /// [module](super) for the layout.
 ///
 /// ```
-/// use bellerophon_circuits::statistics::Table;
+/// use bellerophon_circuits::statistics::DataTable;
 /// # use bellerophon_ckks::{Interval, LevelGroup, ModulusChain, Params, ParamsSpec, Security};
 /// # use bellerophon_ckks::simulator::Simulator;
 ///
@@ -19,7 +19,7 @@ use bellerophon_ckks::{KeyLevels, Metadata, Result};
 /// # let params = Params::new(ParamsSpec::from_chain(&chain, 40, Security::Insecure)?)?;
 /// # let simulator = Simulator::new(&params);
 /// // Three rows of two columns; variances of a sample divide by two.
-/// let table = Table::new(3, 2)?.sample()?;
+/// let table = DataTable::new(3, 2)?.sample()?;
 /// let packed = table.pack(&[vec![1.0, 5.0], vec![2.0, 5.5], vec![6.0, 6.0]])?;
 /// let range = Interval::real(0.0, 8.0)?; // declared: it is public
 /// let x = simulator.encrypt(&packed, range, 2)?;
@@ -29,14 +29,14 @@ use bellerophon_ckks::{KeyLevels, Metadata, Result};
 /// # }
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Table {
+pub struct DataTable {
     pub(crate) rows: usize,
     pub(crate) columns: usize,
     /// Subtracted from the rows where second moments divide by them: 0 or 1.
     lost: usize,
 }
 
-impl Table {
+impl DataTable {
     /// A table that is a whole population: second moments divide by the number of rows.
     pub fn new(rows: usize, columns: usize) -> Result<Self> {
         if rows == 0 || columns == 0 {

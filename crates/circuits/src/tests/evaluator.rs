@@ -198,7 +198,8 @@ fn rotations_of_every_kind() {
 #[test]
 fn powers_of_two_compose_to_every_rotation() {
     let params = common::params(7, 1);
-    let world = World::of(params.clone(), KeyLevels::default().rotate_any(&params, 1), 3);
+    let world =
+        World::of(params.clone(), KeyLevels::default().rotate_by_powers_of_two(&params, 1), 3);
     let eval = world.evaluator();
     let x = world.reals(64);
     let cx = world.encrypt_span(&x);

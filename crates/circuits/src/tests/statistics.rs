@@ -6,7 +6,7 @@ use bellerophon_ckks::{
 };
 
 use crate::approx::{Accuracy, Approximation, Function, Known};
-use crate::statistics::Table;
+use crate::statistics::DataTable;
 use crate::tests::common;
 use crate::tests::common::{World, refusal};
 
@@ -40,7 +40,7 @@ fn covariance(x: &[f64], y: &[f64], divisor: f64) -> f64 {
 }
 
 /// Every row of the result holds the columns' values.
-fn check(world: &World, table: &Table, ct: &Ciphertext, level: usize, expected: &[f64]) {
+fn check(world: &World, table: &DataTable, ct: &Ciphertext, level: usize, expected: &[f64]) {
     assert_eq!(ct.level(), level);
     let all = world.evaluator().with_len(ct.clone(), table.slots()).unwrap();
     let rows = table.unpack(&world.decrypt::<f64>(&all));
@@ -58,7 +58,7 @@ fn check(world: &World, table: &Table, ct: &Ciphertext, level: usize, expected: 
 fn columns_of_any_shape() {
     for (rank, rows, count) in [(1, 37, 3), (2, 37, 3), (1, 64, 4), (1, 5, 1), (1, 2, 9), (1, 8, 1)]
     {
-        let whole = Table::new(rows, count).unwrap();
+        let whole = DataTable::new(rows, count).unwrap();
         let world = World::of(params(rank), whole.keys(3).multiply(3), 1);
         let eval = world.evaluator();
         // Columns far from zero, of different widths; what a computation left in the padding.
@@ -117,7 +117,7 @@ fn columns_of_any_shape() {
 }
 
 /// The slots of a table with zeros in its padding.
-fn zero_padded(table: &Table, rows: &[Vec<f64>]) -> Vec<f64> {
+fn zero_padded(table: &DataTable, rows: &[Vec<f64>]) -> Vec<f64> {
     let stride = table.slots() / rows.len().next_power_of_two();
     let mut slots = vec![0.0; table.slots()];
     for (i, row) in rows.iter().enumerate() {
@@ -131,9 +131,9 @@ fn columns_divided_by_their_deviation() {
     let root =
         Approximation::new(&Function::from(Known::InverseSqrt), 0.01, 0.5, Accuracy::bits(17.0))
             .unwrap();
-    let levels = Table::correlation_levels(&root);
+    let levels = DataTable::correlation_levels(&root);
     for (rows, count) in [(37, 3), (16, 2)] {
-        let table = Table::new(rows, count).unwrap().sample().unwrap();
+        let table = DataTable::new(rows, count).unwrap().sample().unwrap();
         let world = World::of(params_with(1, levels), table.keys(levels), 3);
         let eval = world.evaluator();
         let rows: Vec<Vec<f64>> = (0..rows)
@@ -158,7 +158,7 @@ fn columns_divided_by_their_deviation() {
         columns.iter().zip(&found).for_each(|(c, &found)| close(found, spread(c).sqrt()));
 
         let scaled = table.standardised(&eval, &x, &root).unwrap();
-        assert_eq!(scaled.level(), levels - Table::standardised_levels(&root));
+        assert_eq!(scaled.level(), levels - DataTable::standardised_levels(&root));
         let found: Vec<f64> = world.decrypt(&eval.with_len(scaled, table.slots()).unwrap());
         let expected: Vec<Vec<f64>> = rows
             .iter()
@@ -183,11 +183,11 @@ fn columns_divided_by_their_deviation() {
 
 #[test]
 fn what_is_no_table_is_refused() {
-    assert!(matches!(refusal(&Table::new(0, 2)).kind(), ErrorKind::Shape));
-    assert!(Table::new(2, 0).is_err() && Table::new(usize::MAX, 2).is_err());
-    assert!(Table::new(1 << 40, 1 << 40).is_err());
-    assert!(Table::new(1, 2).unwrap().sample().is_err());
-    let table = Table::new(6, 2).unwrap();
+    assert!(matches!(refusal(&DataTable::new(0, 2)).kind(), ErrorKind::Shape));
+    assert!(DataTable::new(2, 0).is_err() && DataTable::new(usize::MAX, 2).is_err());
+    assert!(DataTable::new(1 << 40, 1 << 40).is_err());
+    assert!(DataTable::new(1, 2).unwrap().sample().is_err());
+    let table = DataTable::new(6, 2).unwrap();
     assert!(table.pack(&vec![vec![0.5; 2]; 5]).is_err());
     assert!(table.pack(&vec![vec![0.5; 3]; 6]).is_err());
     assert!(table.unpack(&[0.0; 15]).is_err());
@@ -197,14 +197,14 @@ fn what_is_no_table_is_refused() {
     let x = world.encrypt_span(&table.pack(&vec![vec![0.5; 2]; 6]).unwrap());
     let error = table.variances(&eval, &x).unwrap_err();
     assert!(
-        error.op() == "Table::variances"
+        error.op() == "DataTable::variances"
             && error.is(&ErrorKind::MissingKey { need: "rotate" }, "rotation of"),
         "{error}"
     );
     let low = eval.drop_to_level(&x, 0).unwrap();
     let error = table.means(&eval, &low).unwrap_err();
     assert!(
-        error.op() == "Table::means" && matches!(error.kind(), ErrorKind::OutOfLevels { .. }),
+        error.op() == "DataTable::means" && matches!(error.kind(), ErrorKind::OutOfLevels { .. }),
         "{error}"
     );
     let short = world.encrypt_span(&[0.5; 8]);
@@ -218,7 +218,7 @@ fn what_is_no_table_is_refused() {
 /// Columns without a partner meet the next row, and their range says so.
 #[test]
 fn ranges_hold_in_slots_without_meaning() {
-    let table = Table::new(3, 3).unwrap();
+    let table = DataTable::new(3, 3).unwrap();
     let world = World::of(params_with(1, 3), table.keys(3), 3);
     let x = world.encrypt_span(&table.pack(&vec![vec![1.0; 3]; 3]).unwrap());
     let matrix = table.covariance_matrix(&world.evaluator(), &x).unwrap();
@@ -245,8 +245,8 @@ fn ranges_allow_for_the_error_of_the_root() {
     let spread = spreads.max_by(|a, b| off(a).total_cmp(&off(b))).unwrap();
     assert!(off(&spread) > 1.05);
 
-    let table = Table::new(4, 2).unwrap();
-    let level = Table::correlation_levels(&root);
+    let table = DataTable::new(4, 2).unwrap();
+    let level = DataTable::correlation_levels(&root);
     let world = World::of(params_with(1, level), table.keys(level), 5);
     let eval = world.evaluator();
     let row = |sign: f64| vec![sign * spread, sign * spread];
@@ -266,9 +266,9 @@ fn ranges_allow_for_the_error_of_the_root() {
 
 #[test]
 fn tables_that_cannot_be_are_refused() {
-    assert!(matches!(refusal(&Table::new(1, 1 << 62)).kind(), ErrorKind::Shape));
-    assert!(matches!(refusal(&Table::new(usize::MAX, 1)).kind(), ErrorKind::Shape));
-    let wide = Table::new(1, 1 << 15).unwrap();
+    assert!(matches!(refusal(&DataTable::new(1, 1 << 62)).kind(), ErrorKind::Shape));
+    assert!(matches!(refusal(&DataTable::new(usize::MAX, 1)).kind(), ErrorKind::Shape));
+    let wide = DataTable::new(1, 1 << 15).unwrap();
     assert!(matches!(refusal(&wide.pack(&[vec![1.0]])).kind(), ErrorKind::Shape));
 }
 
@@ -276,7 +276,7 @@ fn tables_that_cannot_be_are_refused() {
 #[test]
 fn tables_of_ranges_without_zero() {
     for (rows, count) in [(5, 3), (3, 1), (8, 3)] {
-        let table = Table::new(rows, count).unwrap();
+        let table = DataTable::new(rows, count).unwrap();
         let world = World::of(params(1), table.keys(3).multiply(3), 1);
         let values: Vec<Vec<f64>> = (0..rows)
             .map(|i| (0..count).map(|j| 10.0 + ((i * 7 + j * 3) % 11) as f64).collect())
@@ -296,7 +296,7 @@ fn tables_of_ranges_without_zero() {
 /// A table whose rows are one value: every row has the same error, and the sum has 64 times that.
 #[test]
 fn rows_that_share_an_error_add_up_amplitudes() {
-    let table = Table::new(64, 1).unwrap();
+    let table = DataTable::new(64, 1).unwrap();
     let world = World::of(params(1), table.keys(3).multiply(3), 5);
     let eval = world.evaluator();
     let row = eval.replicate_slot(&world.encrypt_span(&[0.75; 64]), 0).unwrap();

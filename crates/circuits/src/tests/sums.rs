@@ -50,7 +50,8 @@ fn sums_over_slots_at_any_rank_count_and_stride() {
 #[test]
 fn keys_of_any_rotation_serve_every_sum() {
     let params = params(1);
-    let world = World::of(params.clone(), KeyLevels::default().rotate_any(&params, 3), 2);
+    let world =
+        World::of(params.clone(), KeyLevels::default().rotate_by_powers_of_two(&params, 3), 2);
     let eval = world.evaluator();
     let x = world.reals(128);
     let cx = world.encrypt_span(&x);

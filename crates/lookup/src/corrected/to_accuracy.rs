@@ -6,7 +6,7 @@ use std::{cell::RefCell, collections::HashMap, f64::consts::TAU, ops::RangeInclu
 
 use bellerophon_circuits::approx::Accuracy;
 use bellerophon_ckks::{Bounds, Ciphertext, CiphertextMeta, Interval, noise::Noise};
-use bellerophon_lwe::{Encoding, Headroom, LweVec, OutputEncoding, Table};
+use bellerophon_lwe::{EncodedFunction, Encoding, Headroom, LweVec, OutputEncoding};
 use bellerophon_ring::Result;
 
 use crate::{
@@ -177,8 +177,8 @@ impl<'a> LookupEvaluator<'a> {
             .map(|(j, output)| move |c: f64| output.angle(polynomial(c)[j]))
             .collect();
         let encoding = OutputEncoding::Encoding(Encoding::new(0.0, TAU)?);
-        let mut functions: Vec<Table<'_>> = vec![(&identity, encoding)];
-        functions.extend(angles.iter().map(|angle| -> Table<'_> { (angle, encoding) }));
+        let mut functions = vec![EncodedFunction::new(&identity, encoding)];
+        functions.extend(angles.iter().map(|angle| EncodedFunction::new(angle, encoding)));
         self.tables()?.maps(values, &functions)
     }
 }

@@ -13,8 +13,9 @@ use chacha20::ChaCha20Rng;
 use rand::{CryptoRng, SeedableRng};
 use zeroize::Zeroizing;
 
+use crate::external_product::Accumulator;
 use crate::modulus_switching::Mod2NCiphertext;
-use crate::rgsw::{Accumulator, RgswContext, RowEncryptor};
+use crate::rgsw::{RgswContext, RowEncryptor};
 use crate::secret::SecretKey;
 use crate::test_polynomial::TestPolynomial;
 

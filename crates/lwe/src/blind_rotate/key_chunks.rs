@@ -16,7 +16,7 @@ use super::{
 };
 use crate::engine::Engine;
 use crate::error;
-use crate::ntru::switch::SeededRingSwitchKey;
+use crate::ntru::{NtruContext, switch::SeededRingSwitchKey};
 use crate::params::{EngineContext, Params};
 
 /// Consecutive coordinates of a compressed blind-rotation key. The first part of an NTRU key also
@@ -184,16 +184,13 @@ impl SeededBlindRotationKey {
             EngineContext::Rgsw(_) => part.rows,
             EngineContext::Ntru(context) => NtruKeyMaterial::arrange(context, part.rows),
         };
-        let Whole { seed, rows, shared } = Whole::of(params, parts, arrange)?;
+        let whole = Whole::of(params, parts, arrange)?;
         // Step 2: build the key of the engine. An RGSW key consists of the rows alone.
-        let rows = match (params.engine(), shared) {
-            (EngineContext::Ntru(context), Some(shared)) => {
-                let own = NtruKeyMaterial::of_rows(context, rows, &shared.rows)?;
-                let switch = SeededRingSwitchKey { seed, bodies: shared.switch };
-                SeededRows::Ntru(SeededNtruRotationKey { own, switch })
+        let rows = match params.engine() {
+            EngineContext::Ntru(context) => SeededRows::Ntru(whole.ntru(context)?),
+            EngineContext::Rgsw(_) => {
+                SeededRows::Rgsw(SeededRgswRotationKey { seed: whole.seed, bodies: whole.rows })
             }
-            (EngineContext::Ntru(_), None) => unreachable!("{FIRST}"),
-            _ => SeededRows::Rgsw(SeededRgswRotationKey { seed, bodies: rows }),
         };
         Ok(Self { key_params: KeyParams::of(params), rows })
     }
@@ -217,16 +214,16 @@ impl BlindRotationKey {
             }
             EngineContext::Ntru(context) => NtruKeyMaterial::arrange(context, part.rows),
         };
-        let Whole { seed, rows, shared } = Whole::of(params, parts, expand)?;
+        let whole = Whole::of(params, parts, expand)?;
         // Step 2: build the key of the engine, with the ring key switch expanded for NTRU.
-        let rows = match (params.engine(), shared) {
-            (EngineContext::Ntru(context), Some(shared)) => {
-                let own = NtruKeyMaterial::of_rows(context, rows, &shared.rows)?;
-                let switch = SeededRingSwitchKey { seed, bodies: shared.switch };
+        let rows = match params.engine() {
+            EngineContext::Ntru(context) => {
+                let SeededNtruRotationKey { own, switch } = whole.ntru(context)?;
                 Rows::Ntru(NtruRotationKey { own, switch: switch.expand(context) })
             }
-            (EngineContext::Ntru(_), None) => unreachable!("{FIRST}"),
-            _ => Rows::Rgsw(RgswRotationKey { seed, words: rows }),
+            EngineContext::Rgsw(_) => {
+                Rows::Rgsw(RgswRotationKey { seed: whole.seed, words: whole.rows })
+            }
         };
         Ok(Self { key_params: KeyParams::of(params), rows })
     }
@@ -264,9 +261,6 @@ impl BlindRotationKey {
         SeededBlindRotationKey::from_parts(params, parts.map(Ok::<_, Error>))
     }
 }
-
-/// Why [`Shared`] is present.
-const FIRST: &str = "the first part of an NTRU key contains the shared rows";
 
 /// All parts of a key, joined.
 struct Whole {
@@ -307,6 +301,14 @@ impl Whole {
             }
             _ => Err(missing()),
         }
+    }
+
+    /// The key of NTRU whose rows these are.
+    fn ntru(self, context: &NtruContext) -> Result<SeededNtruRotationKey> {
+        let shared = self.shared.expect("the first part of an NTRU key contains the shared rows");
+        let own = NtruKeyMaterial::of_rows(context, self.rows, &shared.rows)?;
+        let switch = SeededRingSwitchKey { seed: self.seed, bodies: shared.switch };
+        Ok(SeededNtruRotationKey { own, switch })
     }
 }
 

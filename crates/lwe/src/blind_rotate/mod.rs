@@ -17,9 +17,9 @@ pub(crate) use ntru::NtruKeyMaterial;
 
 use crate::engine::Engine;
 use crate::error;
+use crate::external_product::Accumulator;
 use crate::modulus_switching::Mod2NCiphertext;
 use crate::params::{EngineContext, Params};
-use crate::rgsw::Accumulator;
 use crate::secret::SecretKey;
 use crate::test_polynomial::TestPolynomial;
 use cggi::{RgswRotationKey, SeededRgswRotationKey};

@@ -18,11 +18,11 @@ use rand::CryptoRng;
 
 use super::{ntru_automorphism::AutomorphismRotation, ntru_cmux::Cmux, ntru_parts::Streams};
 use crate::engine::NtruRotation;
+use crate::external_product::Accumulator;
 use crate::modulus_switching::Mod2NCiphertext;
 use crate::ntru::switch::{RingSwitchKey, SeededRingSwitchKey};
 use crate::ntru::{NtruContext, NtruGadgetCiphertext, NtruSecret};
 use crate::params::Params;
-use crate::rgsw::Accumulator;
 use crate::secret::SecretKey;
 use crate::test_polynomial::TestPolynomial;
 

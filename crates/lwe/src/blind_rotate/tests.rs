@@ -9,10 +9,10 @@ use crate::ciphertext::Ciphertext;
 use crate::encrypt::encrypt;
 use crate::engine::{NtruRotation, NtruSpec, RgswGadget};
 use crate::error::refusal;
+use crate::external_product::tests::phases;
 use crate::noise;
 use crate::params::ParamsSpec;
 use crate::params::tests::{insecure, insecure_ntru};
-use crate::rgsw::tests::phases;
 use crate::test_polynomial::TableDomain;
 
 struct Setup {

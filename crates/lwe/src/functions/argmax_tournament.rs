@@ -11,7 +11,7 @@ use bellerophon_ring::Result;
 use super::compare::{Pick, excess_encoding, positive};
 use crate::encoding::{Encoding, Headroom, OutputEncoding};
 use crate::lwe_vec::LweVec;
-use crate::multi_value::Table;
+use crate::multi_value::EncodedFunction;
 use crate::pbs::Evaluator;
 use crate::progress::LookupProgress;
 use crate::{error, noise};
@@ -170,7 +170,10 @@ impl Evaluator<'_> {
                 self.map_in(work, &difference, &[&first_won], output)?
             } else {
                 let excess = OutputEncoding::Encoding(excess_encoding(&difference)?);
-                let tables: [Table<'_>; 2] = [(&first_won, output), (&positive, excess)];
+                let tables = [
+                    EncodedFunction::new(&first_won, output),
+                    EncodedFunction::new(&positive, excess),
+                ];
                 let mut results = self.maps_in(work, &difference, &tables)?;
                 let excess = results.pop().expect("two functions, two results");
                 best.extend(self.picked(&a, &b, &excess, pick)?.split(len));

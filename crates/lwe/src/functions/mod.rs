@@ -39,4 +39,3 @@ mod sort;
 
 pub use network::Network;
 pub use pool::check_pooling;
-pub use sort::Order;

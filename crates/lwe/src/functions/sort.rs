@@ -2,21 +2,12 @@
 
 #[cfg(doc)]
 use bellerophon_ring::ErrorKind;
-use bellerophon_ring::{During, Result, error::operation};
+use bellerophon_ring::{During, Result, SortOrder, error::operation};
 
 use super::{Network, compare::Pick};
 use crate::error;
 use crate::lwe_vec::LweVec;
 use crate::pbs::Evaluator;
-
-/// The order of sorted values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
-    /// The smallest value first.
-    Ascending,
-    /// The largest value first.
-    Descending,
-}
 
 impl Evaluator<'_> {
     /// Sorts the values, with one look-up for each comparator of [`Network::odd_even`]. The
@@ -25,16 +16,21 @@ impl Evaluator<'_> {
     ///
     /// # Errors
     /// [`ErrorKind::Argument`] for more than 65536 values.
-    pub fn sort(&self, values: &LweVec, order: Order) -> Result<LweVec> {
+    pub fn sort(&self, values: &LweVec, order: SortOrder) -> Result<LweVec> {
         operation("sort", || self.sort_through(values, &Network::odd_even(values.len())?, order))
     }
 
     /// Sorts the values by a given network, which must sort in ascending order.
-    pub fn sort_through(&self, values: &LweVec, network: &Network, order: Order) -> Result<LweVec> {
+    pub fn sort_through(
+        &self,
+        values: &LweVec,
+        network: &Network,
+        order: SortOrder,
+    ) -> Result<LweVec> {
         // The network sorts in ascending order. Descending order is a permutation of the results.
         let sorted = self.run(values, network)?;
         let mut positions: Vec<usize> = (0..values.len()).collect();
-        if order == Order::Descending {
+        if order == SortOrder::Descending {
             positions.reverse();
         }
         sorted.select(&positions)
@@ -123,11 +119,11 @@ mod tests {
                 let x = s.encrypt(&input, 0.0..=1.0, encoding);
                 input.sort_by(f64::total_cmp);
                 let evaluator = s.evaluator();
-                let up = evaluator.sort(&x, Order::Ascending).unwrap();
+                let up = evaluator.sort(&x, SortOrder::Ascending).unwrap();
                 let down = evaluator.sort_through(
                     &x,
                     &Network::bitonic(count).unwrap(),
-                    Order::Descending,
+                    SortOrder::Descending,
                 );
                 let bound = 6.0 * up.variance().sqrt();
                 assert_eq!((up.meta().lo, up.meta().hi), (0.0, 1.0));
@@ -156,7 +152,7 @@ mod tests {
             input.rotate_left(run);
             let x = s.encrypt(&input, 0.0..=1.0, encoding);
             input.sort_by(f64::total_cmp);
-            let sorted = s.evaluator().sort(&x, Order::Ascending).unwrap();
+            let sorted = s.evaluator().sort(&x, SortOrder::Ascending).unwrap();
             predicted = sorted.variance();
             for (got, expected) in sorted.decrypt(&s.ring).unwrap().iter().zip(&input) {
                 squares += (got - expected).powi(2) / (16 * evaluator_runs) as f64;
@@ -194,7 +190,7 @@ mod tests {
         let none = evaluator.largest(&x, 0);
         assert!(refusal(&none).is(&ErrorKind::Argument, "0 results were requested of 11 value(s)"));
         let network = Network::odd_even(12).unwrap();
-        let error = evaluator.sort_through(&x, &network, Order::Ascending).unwrap_err();
+        let error = evaluator.sort_through(&x, &network, SortOrder::Ascending).unwrap_err();
         assert!(error.is(
             &ErrorKind::Length,
             "one operand has 11 value(s) and another one 12: take operands of one"
@@ -209,7 +205,7 @@ mod tests {
         let stop = |done: usize, _: usize| {
             if done >= 8 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        let error = s.evaluator().observed(&stop).sort(&x, Order::Ascending).unwrap_err();
+        let error = s.evaluator().observed(&stop).sort(&x, SortOrder::Ascending).unwrap_err();
         assert_eq!(error, error::cancelled(8, 19).during("sort"));
     }
 }

@@ -6,7 +6,7 @@ use rand::CryptoRng;
 use zeroize::Zeroizing;
 
 use super::{NtruContext, NtruSecret};
-use crate::rgsw::Accumulator;
+use crate::external_product::Accumulator;
 use crate::secret::SecretKey;
 
 /// The compressed ring-switching key: ring encryptions of `B_t f` under `z` modulo `q0`, one for
@@ -119,11 +119,11 @@ mod tests {
 
     use super::*;
     use crate::engine::{Engine, NtruRotation};
+    use crate::external_product::tests::phases;
     use crate::noise;
     use crate::ntru::testing;
     use crate::params::Params;
     use crate::params::tests::insecure_ntru;
-    use crate::rgsw::tests::phases;
 
     #[test]
     fn phases_scale_and_change_their_secret() {

@@ -6,11 +6,11 @@ use std::sync::{Mutex, PoisonError};
 use bellerophon_lwe as lwe;
 use bellerophon_mlwe as mlwe;
 use bellerophon_repack::ring_packing::{
-    Packing, Pair, Stage, batches, check_value, constant_term, input_count, pack_tree,
+    Packing, Pair, Stage, batches, constant_term, input_count, pack_tree, values_by_index,
 };
 #[cfg(doc)]
 use bellerophon_ring::ErrorKind;
-use bellerophon_ring::{Error, Result, Ring, error::operation};
+use bellerophon_ring::{Result, Ring, error::operation};
 
 use super::ciphertext::{check_key, check_limbs};
 use super::keys::{DigitKey, Kind, Scratch};
@@ -59,11 +59,20 @@ pub(super) fn pack_in_batches(
         row.noise.packed(params, limbs, keys.n)?.check(params, limbs)?;
     }
     // Step 2: Algorithm 1 on every batch.
-    let count = input_count(params.degree(), keys.n)?;
-    batches(count, rows)
+    pack_batches(keys, limbs, rows, |row| row)
+}
+
+/// Algorithm 1 on every batch of inputs, which `leaf` converts to ciphertexts.
+fn pack_batches<L: Send>(
+    keys: &PackingKeys,
+    limbs: usize,
+    inputs: BTreeMap<usize, L>,
+    leaf: impl Fn(L) -> Ciphertext + Sync,
+) -> Result<BTreeMap<usize, Ciphertext>> {
+    batches(input_count(keys.params.degree(), keys.n)?, inputs)
         .into_iter()
         .map(|(batch, leaves)| {
-            let packed = pack_leaves(keys, limbs, leaves, Ok)?;
+            let packed = pack_leaves(keys, limbs, leaves, |input| Ok(input.map(&leaf)))?;
             Ok((batch, packed.ok_or_else(error::no_rows)?))
         })
         .collect()
@@ -91,30 +100,15 @@ pub fn pack_values<'v>(
         // Step 1: all checks, before any work.
         let (ring, noise) = (params.ring().at_limbs(1), NoiseBound::of(variance));
         noise.packed(params, 1, keys.n)?.check(params, 1)?;
-        let mut taken = BTreeMap::new();
-        for (index, value) in values {
-            check_value(&ring, value)?;
-            if taken.insert(index, value).is_some() {
-                let needed = "one value for each index".into();
-                return Err(error::shape("index of two values", index, needed));
-            }
-        }
-        if taken.is_empty() {
+        let values = values_by_index(&ring, values)?;
+        if values.is_empty() {
             return Err(error::no_rows());
         }
         // Step 2: Algorithm 1 on ciphertexts with the values as constant terms.
-        let count = input_count(params.degree(), keys.n)?;
-        let row = |value: &lwe::Ciphertext| {
+        pack_batches(keys, 1, values, |value| {
             let (b, a) = constant_term(&ring, value, 1);
             Ciphertext { b, a, noise, fingerprint: params.fingerprint(), key: keys.key }
-        };
-        batches(count, taken)
-            .into_iter()
-            .map(|(batch, leaves)| {
-                let packed = pack_leaves(keys, 1, leaves, |value| Ok(value.map(row)))?;
-                Ok((batch, packed.ok_or_else(error::no_rows)?))
-            })
-            .collect()
+        })
     })
 }
 
@@ -155,13 +149,13 @@ pub(crate) fn pack_leaves<L: Send>(
             // Idle scratch memory, one for each thread at work.
             let idle: Mutex<Vec<Scratch>> = Mutex::default();
             let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
-            pack_tree(params.degree(), keys.n, leaves, &divided, &|stage: Stage, pair| {
+            pack_tree(params.degree(), keys.n, leaves, divided, |stage: Stage, pair| {
                 let key = &stages[stage.index];
                 let taken = lock().pop();
                 let mut scratch = taken.unwrap_or_else(|| key.scratch(&ring));
                 let merged = merge(&ring, key, pair, &mut scratch);
                 lock().push(scratch);
-                Ok::<_, Error>(merged)
+                Ok(merged)
             })?
         }
         (Kind::Special(_), Switching::Digits(_)) => {

@@ -87,7 +87,7 @@ fn automorphisms_are_those_of_the_lemma() {
         let mut leaves = vec![None; degree / n];
         present.iter().for_each(|&i| leaves[i] = Some(()));
         let (total, stages) = (AtomicUsize::new(0), Mutex::new(BTreeSet::new()));
-        let packed: Result<_> = pack_tree(degree, n, leaves, &Ok, &|stage: Stage, _| {
+        let packed: Result<_> = pack_tree(degree, n, leaves, Ok, |stage: Stage, _| {
             total.fetch_add(1, Ordering::Relaxed);
             stages.lock().unwrap().insert(stage.exponent);
             Ok(())
@@ -109,7 +109,7 @@ fn automorphisms_are_those_of_the_lemma() {
     let prefix: Vec<usize> = (0..1024).collect();
     assert_eq!(count_of(4096, 1, &prefix).0, 3071);
     assert_eq!(count_of(4096, 4, &prefix).0, 1023);
-    let nothing: Result<_> = pack_tree(8, 1, vec![None; 8], &Ok, &|_: Stage, _: Pair<()>| Ok(()));
+    let nothing: Result<_> = pack_tree(8, 1, vec![None; 8], Ok, |_: Stage, _: Pair<()>| Ok(()));
     assert_eq!(nothing, Ok(None));
 }
 

@@ -20,11 +20,6 @@ struct Refusal {
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// An error that names no operation yet.
-    pub fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
-        Self(Box::new(Refusal { op: "", kind, message: message.into() }))
-    }
-
     /// The operation that was refused; empty if the error names none.
     pub fn op(&self) -> &'static str {
         self.0.op
@@ -63,7 +58,7 @@ impl Error {
 impl ErrorKind {
     /// An error of this kind that names no operation yet.
     pub fn error(self, message: impl Into<Cow<'static, str>>) -> Error {
-        Error::new(self, message)
+        Error(Box::new(Refusal { op: "", kind: self, message: message.into() }))
     }
 }
 
@@ -147,7 +142,7 @@ mod tests {
 
     #[test]
     fn errors_name_the_outermost_operation() {
-        let error = Error::new(ErrorKind::Level, "level 3: need 2");
+        let error = ErrorKind::Level.error("level 3: need 2");
         assert_eq!(error.to_string(), "level 3: need 2");
         let named = Err::<(), _>(error.clone()).during("inner").during("outer");
         assert_eq!(refusal(&named).to_string(), "outer: level 3: need 2");

@@ -1,10 +1,10 @@
-//! The options, the data and the report of the quickstart: `1 - f(a x^2 + b x + c)` of a column.
+//! The options, the data and the report: `1 - f(a x^2 + b x + c)` of a column.
 
-use super::args::{parse_numbers, parse_range, parse_within};
-use super::data::{self, Column};
-use super::function::Function;
-use super::prelude::*;
-use super::stats::{self, Standardised};
+use common::args::{parse_numbers, parse_range, parse_within};
+use common::data::{self, Column};
+use common::function::Function;
+use common::prelude::*;
+use common::stats::{self, Standardised};
 
 const SMALL: usize = 16;
 
