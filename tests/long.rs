@@ -158,35 +158,50 @@ fn bounds_of_a_refresh_at_full_size() {
     assert!(rms(26.6, twice).abs() < 0.1, "{twice:e}");
 }
 
-/// Twenty vectors of 65536 integers through tables of 256 entries, five of each shape: random
+/// Tables of 256 entries on full vectors.
+#[test]
+fn twenty_vectors_have_no_wrong_entry() {
+    twenty_vectors(Preset::Tables(8), 8, 1 << 16);
+}
+
+/// The sets for small tables have half of the values.
+#[test]
+fn twenty_vectors_of_small_tables_have_no_wrong_entry() {
+    for bits in [1, 4] {
+        twenty_vectors(Preset::SmallTables(bits), bits, 1 << 15);
+        twenty_vectors(Preset::Dense(Dense::SmallTables(bits)), bits, 1 << 15);
+    }
+}
+
+/// Twenty full vectors through tables of all integers of some bits, five of each shape: random
 /// entries, alternating ones, a step, and one entry among zeros. A vector is what the table made of
 /// the one before, and fresh integers added, so that it has the noise of a bootstrap and all
 /// values. None is wrong.
-#[test]
-fn twenty_vectors_have_no_wrong_entry() {
-    const ENTRIES: usize = 256;
-    let Party { client, server } = party(Preset::Tables(8), &Needs::new().functional(), 10);
-    let count = 2 * client.params().slots();
-    assert_eq!(count, 1 << 16);
+fn twenty_vectors(preset: Preset, bits: u32, count: usize) {
+    let p = 1usize << bits;
+    let Party { client, server } = party(preset, &Needs::new().functional(), 10);
+    assert_eq!(count, 2 * client.params().slots());
     let mut rng = ChaCha20Rng::seed_from_u64(11);
-    let random: Vec<usize> = (0..ENTRIES).map(|_| rng.random_range(0..ENTRIES)).collect();
-    let last = ENTRIES - 1;
+    let last = p - 1;
+    let mut random: Vec<usize> = (0..p).map(|_| rng.random_range(0..p)).collect();
+    // Two entries differ: a constant is no table.
+    random[last] = last - random[0];
     let shapes = [
         ("random", random),
-        ("alternating", (0..ENTRIES).map(|k| k % 2 * last).collect()),
-        ("step", (0..ENTRIES).map(|k| if k < ENTRIES / 2 { 0 } else { last }).collect()),
-        ("one entry", (0..ENTRIES).map(|k| if k == 100 { last } else { 0 }).collect()),
+        ("alternating", (0..p).map(|k| k % 2 * last).collect()),
+        ("step", (0..p).map(|k| if 2 * k < p { 0 } else { last }).collect()),
+        ("one entry", (0..p).map(|k| if k == p / 3 { last } else { 0 }).collect()),
     ];
     for (name, entries) in shapes {
-        let table = IntTable::new(ENTRIES, ENTRIES, |k| entries[k]).unwrap();
+        let table = IntTable::new(p, p, |k| entries[k]).unwrap();
         let mut before: Option<(IntVec, Vec<usize>)> = None;
         for run in 0..5 {
-            let fresh: Vec<usize> = (0..count).map(|_| rng.random_range(0..ENTRIES)).collect();
-            let x = client.encrypt(&fresh, Modulo(ENTRIES)).unwrap();
+            let fresh: Vec<usize> = (0..count).map(|_| rng.random_range(0..p)).collect();
+            let x = client.encrypt(&fresh, Modulo(p)).unwrap();
             let (x, clear) = match &before {
                 None => (x, fresh),
                 Some((y, found)) => {
-                    let sums = fresh.iter().zip(found).map(|(x, y)| (x + y) % ENTRIES);
+                    let sums = fresh.iter().zip(found).map(|(x, y)| (x + y) % p);
                     (server.integers().add(&x, y).unwrap(), sums.collect())
                 }
             };

@@ -6,7 +6,7 @@ use bellerophon_circuits::bootstrap::EvaluatorExt;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
-use crate::common::functional::{Functional, functional};
+use crate::common::functional::{Functional, functional, functional_at};
 use bellerophon_circuits::bootstrap::BootstrapStage;
 use bellerophon_circuits::fbt::{FbtSpec, IntTable};
 use bellerophon_ckks::ErrorKind;
@@ -61,6 +61,17 @@ fn tables_of_two_entries() {
 #[test]
 fn tables_of_sixteen_and_fewer() {
     let f = functional(10, FbtSpec::table(1 << 9, 16).unwrap(), 6);
+    let alternating = (0..16).map(|k| f64::from(k % 2 * 15)).collect();
+    check(&f, &[random(16, 1), alternating], 1 << 10);
+    check(&f, &[random(10, 3)], 77);
+}
+
+/// The scales of a ring of degree 2^15, where they are just large enough.
+#[test]
+fn small_tables_of_two_and_of_sixteen() {
+    let f = functional_at(28, 10, FbtSpec::small_table(1 << 9, 2, 28).unwrap(), 4);
+    check(&f, &[vec![0.0, 1.0], vec![3.0, -1.0]], 1 << 10);
+    let f = functional_at(30, 10, FbtSpec::small_table(1 << 9, 16, 30).unwrap(), 4);
     let alternating = (0..16).map(|k| f64::from(k % 2 * 15)).collect();
     check(&f, &[random(16, 1), alternating], 1 << 10);
     check(&f, &[random(10, 3)], 77);

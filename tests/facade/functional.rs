@@ -368,3 +368,45 @@ fn full_size_sets_take_the_tables_that_they_are_for() {
         assert_eq!(next.is_ok(), again, "{entries}: {:?}", next.err());
     }
 }
+
+/// On the simulator, tables of every size and shape that the sets for small tables are for follow
+/// each other: their failure probability does not grow. A table of 256 entries is refused.
+#[cfg(feature = "long-tests")]
+#[test]
+fn small_tables_follow_each_other_without_end() {
+    use bellerophon::Dense;
+    use bellerophon::circuits::{bootstrap::SimulatorExt, fbt::*};
+    use bellerophon::ckks::simulator::Simulator;
+    for (bits, preset) in [1, 4]
+        .into_iter()
+        .flat_map(|n| [(n, Preset::SmallTables(n)), (n, Preset::Dense(Dense::SmallTables(n)))])
+    {
+        let params = params_of(preset);
+        let functional = params.functional().unwrap();
+        let simulator = Simulator::new(params.ckks()).with_functional(functional.clone()).unwrap();
+        let on = simulator.integers();
+        for p in 2..=1usize << bits {
+            let shapes: [fn(usize, usize) -> usize; 3] = [
+                |k, p| k % 2 * (p - 1),
+                |k, p| if 2 * k < p { 0 } else { p - 1 },
+                |k, p| if k == p / 3 { p - 1 } else { 0 },
+            ];
+            for shape in shapes {
+                let table = IntTable::new(p, p, |k| shape(k, p)).unwrap();
+                let level = functional.input_level();
+                let mut x = simulator.encrypt_integers(&vec![1; 1 << 15], p, level).unwrap();
+                let mut failures = vec![];
+                for _ in 0..24 {
+                    x = on.tables(&x, &[&table]).unwrap_or_else(|e| panic!("{p}: {e}")).remove(0);
+                    failures.push(on.log2_failure(&x));
+                }
+                let [before, last] = [failures[22], failures[23]];
+                assert!(last < -128.0 && (last / before - 1.0).abs() < 1e-3, "{p}: {failures:?}");
+            }
+        }
+        let larger = IntTable::new(256, 256, |k| k).unwrap();
+        let x = simulator.encrypt_integers(&[1], 256, params.levels()).unwrap();
+        let refused = on.tables(&x, &[&larger]).unwrap_err().to_string();
+        assert!(refused.contains("fewer entries"), "{refused}");
+    }
+}

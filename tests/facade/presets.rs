@@ -9,7 +9,10 @@ use crate::common::{params_of, refusal, small_program};
 use bellerophon::prelude::*;
 use bellerophon::{
     Bridge, Dense, ErrorKind, ParamsSpec, ProgramBounds,
-    mlwe::{SecretKind, Security},
+    mlwe::{
+        SecretKind, Security,
+        security::{Model, max_log2_modulus},
+    },
 };
 
 /// The presets without security, in small rings.
@@ -108,6 +111,33 @@ fn dense_twins_have_dense_secrets_alone() {
         assert_eq!((dense.slots.lattice.secret, dense.ring_bridge), (SecretKind::Ternary, None));
         assert_eq!((sparse.ring_degree, sparse.engine), (lookup.ring_degree, lookup.engine));
         assert!(lookup.sigma >= 3.2);
+    }
+}
+
+/// Small tables in a ring of degree 2^15: the secrets and moduli of docs/security/parameters.md.
+/// The bound for the weight is that of the attack with rotations, less than that of the estimator.
+#[test]
+fn small_tables_have_documented_secrets_and_moduli() {
+    let bound = |secret| max_log2_modulus(1 << 15, secret, Model::Bits128).unwrap();
+    let (sparse, light) = (SecretKind::Sparse(512), SecretKind::Sparse(32));
+    assert_eq!([sparse, SecretKind::Ternary, light].map(bound), [828.0, 868.0, 161.0]);
+    for (preset, secret, modulus) in [
+        (Preset::SmallTables(1), sparse, 721.0),
+        (Preset::SmallTables(4), sparse, 827.0),
+        (Preset::Dense(Dense::SmallTables(1)), SecretKind::Ternary, 753.0),
+        (Preset::Dense(Dense::SmallTables(4)), SecretKind::Ternary, 865.0),
+    ] {
+        let params = params_of(preset);
+        let (lattice, functional) = (params.ckks().lattice(), params.functional().unwrap());
+        assert_eq!((lattice.spec().degree, lattice.spec().secret), (1 << 15, secret));
+        assert_eq!(lattice.log2_modulus().round(), modulus);
+        let spec = functional.spec();
+        // The special prime of the sparse secret has eight bits more than the lowest prime.
+        assert_eq!((spec.weight, spec.log2_failure), (32, -128.0));
+        assert!(f64::from(2 * spec.q0_bits + 8) <= bound(light));
+        assert!(params.security_bits() >= 128.0);
+        // All primes are below 2^50, where the kernels are fastest.
+        assert!(lattice.spec().q.iter().chain(&lattice.spec().p).all(|q| *q < 1 << 50));
     }
 }
 

@@ -20,9 +20,11 @@ const FULL: usize = 1 << 16;
 
 /// The measured tables: bits of entries, preset, number of values. Fewer values than a full vector
 /// have a set with as many slots.
-const TABLES: [(u32, Preset, usize); 6] = [
+const TABLES: [(u32, Preset, usize); 8] = [
     (1, Preset::Tables(1), FULL),
+    (1, Preset::SmallTables(1), FULL / 2),
     (4, Preset::Tables(4), FULL),
+    (4, Preset::SmallTables(4), FULL / 2),
     (8, Preset::Tables(8), FULL),
     (8, Preset::Tables(8), 1024),
     (12, Preset::Tables(12), FULL),

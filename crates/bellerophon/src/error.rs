@@ -48,6 +48,13 @@ pub fn no_tables(bits: u32) -> Error {
     ))
 }
 
+pub fn no_small_tables(bits: u32) -> Error {
+    ErrorKind::Unsupported.error(format!(
+        "no preset of 16384 slots has tables of {bits}-bit integers: take `Preset::SmallTables` of \
+         1 to 4, or `Preset::Tables`"
+    ))
+}
+
 pub fn no_bootstrap(params: String) -> Error {
     ErrorKind::Unsupported.error(format!(
         "the parameters '{params}' have no bootstrapping: take `Preset::Bootstrapping`, or \

@@ -51,6 +51,15 @@ pub enum Preset {
     /// constant in a single entry: at 8 bits, up to 15 of those. Results of 12 and 16 bits are not
     /// precise enough for another table of as many entries at that failure probability.
     Tables(u32),
+    /// Exact tables of up to 2^bits entries, at most 16, on up to 32768 integers per vector,
+    /// 128-bit security: [`Tables`](Self::Tables) in a ring of half the degree, faster, with
+    /// smaller keys. There are two sets, for 1 and 4 bits, with 4 and 2 levels between two tables.
+    /// [`tables_for`](Self::tables_for) chooses.
+    ///
+    /// A table fails on a vector with a probability below 2^-128, and tables follow each other
+    /// without end. Small scales limit what happens between two of them: a sum of many vectors is
+    /// refused sooner than in the larger ring.
+    SmallTables(u32),
     /// Smooth functions of up to 65536 reals per vector by functional bootstrapping, 128-bit
     /// security, with 4 levels between two functions.
     Smooth,
@@ -91,11 +100,14 @@ pub enum Dense {
     /// [`Preset::Bootstrapping`] with a dense secret, except for the one of weight 32 under the
     /// lowest modulus only: 12 levels between two bootstraps, and about 3 bits less precision.
     Bootstrapping,
+    /// [`Preset::SmallTables`] with a dense secret, except for the one of weight 32 under the
+    /// lowest modulus only: larger scales, and slower tables.
+    SmallTables(u32),
 }
 
 impl Preset {
     /// All presets.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 24] = [
         Self::Functions,
         Self::FunctionsFine,
         Self::FunctionsPrecise,
@@ -110,6 +122,10 @@ impl Preset {
         Self::Tables(8),
         Self::Tables(12),
         Self::Tables(16),
+        Self::SmallTables(1),
+        Self::SmallTables(4),
+        Self::Dense(Dense::SmallTables(1)),
+        Self::Dense(Dense::SmallTables(4)),
         Self::Smooth,
         Self::Insecure(Toy::Functions),
         Self::Insecure(Toy::Bootstrapping),
@@ -117,6 +133,14 @@ impl Preset {
         Self::Insecure(Toy::Tables),
         Self::Insecure(Toy::Smooth),
     ];
+
+    /// The smallest set for tables of 2^bits entries on vectors of `count` integers.
+    pub const fn tables_for(bits: u32, count: usize) -> Self {
+        match bits <= 4 && count <= 2 * SMALL_SLOTS {
+            true => Self::SmallTables(bits),
+            false => Self::Tables(bits),
+        }
+    }
 
     /// The name on command lines and in reports.
     pub const fn name(self) -> &'static str {
@@ -137,6 +161,10 @@ impl Preset {
                 12 => "tables-12",
                 _ => "tables-16",
             },
+            Self::SmallTables(0 | 1) => "small-tables-1",
+            Self::SmallTables(_) => "small-tables-4",
+            Self::Dense(Dense::SmallTables(0 | 1)) => "small-tables-1-dense",
+            Self::Dense(Dense::SmallTables(_)) => "small-tables-4-dense",
             Self::Smooth => "smooth",
             Self::Insecure(Toy::Functions) => "toy-insecure",
             Self::Insecure(Toy::Bootstrapping) => "toy-bootstrapping",
@@ -163,7 +191,8 @@ impl PartialEq for Preset {
     fn eq(&self, other: &Self) -> bool {
         // Tables that no set has share the name of the largest set.
         let bits = |preset: &Self| match *preset {
-            Self::Tables(bits) => set_of_bits(bits),
+            Self::Tables(bits) | Self::SmallTables(bits) => set_of_bits(bits),
+            Self::Dense(Dense::SmallTables(bits)) => set_of_bits(bits),
             _ => 0,
         };
         self.name() == other.name() && bits(self) == bits(other)
@@ -171,6 +200,9 @@ impl PartialEq for Preset {
 }
 
 impl Eq for Preset {}
+
+/// Slots of the sets for small tables.
+const SMALL_SLOTS: usize = 1 << 14;
 
 /// The modulus chain of a set with functional bootstrapping.
 struct FunctionalChain {
@@ -185,7 +217,7 @@ impl Preset {
     /// The specification of the preset.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] for tables of more than 16 bits.
+    /// [`ErrorKind::Unsupported`] for tables of more than 16 bits, small ones of more than 4.
     pub fn spec(self) -> Result<ParamsSpec> {
         let chain = |log_scale, levels, special| FunctionalChain { log_scale, levels, special };
         match self {
@@ -216,6 +248,9 @@ impl Preset {
                 16 => self.functional(Some(65536), chain(42, 1, (51, 4))),
                 bits => Err(error::no_tables(bits)),
             },
+            Self::SmallTables(bits) | Self::Dense(Dense::SmallTables(bits)) => {
+                self.small_tables(set_of_bits(bits))
+            }
             // No entries: Fourier series of reals instead of tables.
             Self::Smooth => self.functional(None, chain(45, 4, (50, 9))),
             // Toy sets: a ring of degree 2^10, and fewer special primes.
@@ -268,6 +303,29 @@ impl Preset {
                 set
             }
         };
+        Ok(ParamsSpec { functional: Some(spec), ..ParamsSpec::arithmetic(self.name(), set) })
+    }
+
+    /// The presets with small tables. Their scales are just large enough: the chain fits a ring of
+    /// degree 2^15. A weight of 256 would cost 54 bits of the modulus there, one of 1024 half a bit
+    /// of every scale.
+    fn small_tables(self, bits: u32) -> Result<ParamsSpec> {
+        let (dense, degree) = (matches!(self, Self::Dense(_)), 2 * SMALL_SLOTS);
+        // Step 1: bits of the scale, levels for programs, special primes.
+        let (scale, levels, special) = match (bits, dense) {
+            (1, false) => (28, 4, (50, 4)),
+            (1, true) => (30, 4, (50, 4)),
+            (4, false) => (30, 2, (46, 4)),
+            (4, true) => (33, 2, (42, 4)),
+            _ => return Err(error::no_small_tables(bits)),
+        };
+        // Step 2: the modulus chain of the circuit, and the secret.
+        let spec = FbtSpec::small_table(SMALL_SLOTS, 1 << bits, scale)?;
+        let chain = spec.chain(degree, scale, levels, special);
+        let mut set = ckks::ParamsSpec::from_chain(&chain, scale, Security::Bits128)?;
+        if !dense {
+            set.lattice.secret = SecretKind::Sparse(512);
+        }
         Ok(ParamsSpec { functional: Some(spec), ..ParamsSpec::arithmetic(self.name(), set) })
     }
 
@@ -358,5 +416,24 @@ mod tests {
             assert_ne!(Preset::Tables(set), Preset::Tables(set + 1));
         }
         assert!(Preset::Tables(17).spec().is_err());
+    }
+
+    #[test]
+    fn small_tables_are_chosen_where_they_fit() {
+        for (bits, count, preset) in [
+            (1, 1, Preset::SmallTables(1)),
+            (3, 1 << 15, Preset::SmallTables(4)),
+            (4, (1 << 15) + 1, Preset::Tables(4)),
+            (5, 1, Preset::Tables(8)),
+        ] {
+            assert_eq!(Preset::tables_for(bits, count), preset);
+            assert!(preset.spec().unwrap().functional.is_some());
+        }
+        for preset in [Preset::SmallTables, |bits| Preset::Dense(Dense::SmallTables(bits))] {
+            assert_eq!(preset(2), preset(4));
+            assert_ne!(preset(4), preset(5));
+            let refused = preset(5).spec().unwrap_err().to_string();
+            assert!(refused.contains("or `Preset::Tables`"), "{refused}");
+        }
     }
 }

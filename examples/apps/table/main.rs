@@ -32,7 +32,9 @@ const TABLE: &str = "table";
 const AUTO: &str = "auto";
 
 /// The presets, the smallest first.
-const PRESETS: [Preset; 5] = [
+const PRESETS: [Preset; 7] = [
+    Preset::SmallTables(1),
+    Preset::SmallTables(4),
     Preset::Tables(1),
     Preset::Tables(4),
     Preset::Tables(8),
@@ -108,11 +110,11 @@ fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
     Ok(Task { column, entries, values })
 }
 
-/// The requested preset, or the smallest on which the simulator accepts the table: it has the
-/// levels, and the table removes the noise.
+/// The requested preset, or the smallest that holds the values in one vector and on which the
+/// simulator accepts the table: it has the levels, and the table removes the noise.
 fn parameters(arguments: &Arguments, task: &Task) -> Result<Params, Failure> {
     let presets = match arguments.common.preset.as_str() {
-        AUTO => PRESETS.to_vec(),
+        AUTO => [1, 4, 8, 12, 16].map(|bits| Preset::tables_for(bits, task.values.len())).into(),
         _ => vec![arguments.common.preset()?],
     };
     let table = task.table()?;

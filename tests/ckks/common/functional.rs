@@ -17,8 +17,13 @@ pub struct Functional {
 
 /// The structure of the full-size sets with a small ring and one level for the user.
 pub fn functional(log_degree: u32, spec: FbtSpec, special: usize) -> Functional {
-    let chain = spec.chain(1 << log_degree, 42, 1, (50, special));
-    let mut set = ParamsSpec::from_chain(&chain, 42, Security::Insecure).unwrap();
+    functional_at(42, log_degree, spec, special)
+}
+
+/// The same with a level for the user of `log_scale` bits, the scale.
+pub fn functional_at(log_scale: u32, log_degree: u32, spec: FbtSpec, special: usize) -> Functional {
+    let chain = spec.chain(1 << log_degree, log_scale, 1, (50, special));
+    let mut set = ParamsSpec::from_chain(&chain, log_scale, Security::Insecure).unwrap();
     set.lattice.secret = SecretKind::Sparse(64);
     let params = Params::new(set).unwrap();
     let bootstrapper = FunctionalBootstrapper::new(&params, spec).unwrap();

@@ -17,6 +17,9 @@ const LOG2_ERROR: f64 = -20.0;
 /// The largest `log2` of the ratio of the scale at S2C to the default scale.
 pub(super) const LOG_ENLARGEMENT: u32 = 16;
 
+/// Bits of the levels of S2C of small tables, whose diagonals must not be divided far.
+const SMALL_S2C: u32 = 30;
+
 /// Weight of the secret of the full-size parameters.
 const WEIGHT: usize = 1024;
 
@@ -139,6 +142,31 @@ impl FbtSpec {
         })
     }
 
+    /// Options for tables of 2 to 16 entries at order 1 with scales just large enough: the chain
+    /// fits a ring of degree `2^15`. Levels of the user have `scale` bits, and from 3 entries on
+    /// the exponential is normalised.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Shape`] unless there are 2 to `2^16` entries.
+    pub fn small_table(slots: usize, entries: usize, scale: u32) -> Result<Self> {
+        let base = Self::table(slots, entries)?;
+        let normalised = entries > 2;
+        // Results of many entries are compared with smaller cells: E and its powers take more bits.
+        let (q0_bits, series, exponential) = match normalised {
+            false => (scale + 4, scale, graded(8, scale, [scale + 1, scale + 2])),
+            true => (scale + 6, scale + 1, graded(9, scale + 2, [scale + 5, scale + 8])),
+        };
+        Ok(Self {
+            normalised,
+            q0_bits,
+            s2c: vec![SMALL_S2C; 2],
+            series: vec![series; base.series.len()],
+            exponential,
+            c2s: vec![scale + 3; 2],
+            ..base
+        })
+    }
+
     /// Options for functions of reals by series of up to a degree, on vectors of up to `slots`
     /// slots.
     pub fn reals(slots: usize, degree: usize) -> Self {
@@ -241,6 +269,7 @@ impl FbtSpec {
     /// precise; tables of many entries need precise diagonals.
     pub(crate) fn log_enlargement(&self) -> u32 {
         match self.series.len() {
+            _ if self.s2c.iter().any(|&bits| bits <= SMALL_S2C) => LOG_ENLARGEMENT / 4,
             0..=7 => LOG_ENLARGEMENT,
             8..=12 => LOG_ENLARGEMENT / 2,
             _ => 2,
