@@ -311,12 +311,13 @@ impl Preset {
     /// of every scale.
     fn small_tables(self, bits: u32) -> Result<ParamsSpec> {
         let (dense, degree) = (matches!(self, Self::Dense(_)), 2 * SMALL_SLOTS);
-        // Step 1: bits of the scale, levels for programs, special primes.
+        // Step 1: bits of the scale, levels for programs, special primes. Every digit of a key
+        // switch is at least 11 bits below their product.
         let (scale, levels, special) = match (bits, dense) {
-            (1, false) => (28, 4, (50, 4)),
+            (1, false) => (28, 4, (48, 4)),
             (1, true) => (30, 4, (50, 4)),
             (4, false) => (30, 2, (46, 4)),
-            (4, true) => (33, 2, (42, 4)),
+            (4, true) => (33, 2, (41, 4)),
             _ => return Err(error::no_small_tables(bits)),
         };
         // Step 2: the modulus chain of the circuit, and the secret.

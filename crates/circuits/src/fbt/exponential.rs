@@ -223,7 +223,7 @@ impl Exponential {
     /// Let `V` be the variance of one rounding in a slot. Step 1 adds `V` times the squared
     /// derivatives by its intermediate results. Each squaring multiplies the noise by 4 and adds
     /// `V`. A normalisation keeps the part along the circle, multiplied by 4, and adds `3 V` in
-    /// both directions.
+    /// both directions. Without it an imaginary error of `x` is one across the circle.
     pub(crate) fn noise(
         &self,
         params: &Params,
@@ -251,13 +251,17 @@ impl Exponential {
             variance = variance * 4.0 + rounding / (scale * scale);
         }
         let last = rounding / (meta.scale * meta.scale);
+        let conjugation = |level, scale: f64| {
+            let switched = mlwe::noise::automorphism(params.lattice(), params.limbs_at(level));
+            params.lattice().spec().degree as f64 / 2.0 * switched / (scale * scale)
+        };
         let Some(factor) = meta.factor else {
-            return CircleNoise { tangential: variance, radial: variance };
+            // The conjugation that separates the parts of the slots makes x complex.
+            let imaginary = conjugation(part.level, part.meta.scale) * (TAU * self.bound).powi(2);
+            return CircleNoise { tangential: variance, radial: variance + imaginary };
         };
         // Step 3.
-        let conjugation = params.lattice().spec().degree as f64 / 2.0
-            * mlwe::noise::automorphism(params.lattice(), params.limbs_at(meta.level + 2))
-            / meta.scales[meta.scales.len() - 1].powi(2);
+        let conjugation = conjugation(meta.level + 2, meta.scales[meta.scales.len() - 1]);
         let steps = 2.0 * rounding / (factor * factor) + last + conjugation;
         CircleNoise { tangential: variance * 4.0 + steps, radial: Noise::new(steps) }
     }
