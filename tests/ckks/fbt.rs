@@ -75,6 +75,8 @@ fn small_tables_of_two_and_of_sixteen() {
     let alternating = (0..16).map(|k| f64::from(k % 2 * 15)).collect();
     check(&f, &[random(16, 1), alternating], 1 << 10);
     check(&f, &[random(10, 3)], 77);
+    let refused = FbtSpec::small_table(1 << 9, 17, 30).unwrap_err();
+    assert!(refused.is(&ErrorKind::Shape, "need 2 to 16"), "{refused}");
 }
 
 #[test]

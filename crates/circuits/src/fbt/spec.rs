@@ -147,8 +147,15 @@ impl FbtSpec {
     /// the exponential is normalised.
     ///
     /// # Errors
-    /// [`ErrorKind::Shape`] unless there are 2 to `2^16` entries.
+    /// [`ErrorKind::Shape`] unless there are 2 to 16 entries.
     pub fn small_table(slots: usize, entries: usize, scale: u32) -> Result<Self> {
+        if !(2..=16).contains(&entries) {
+            let reason = format!(
+                "small tables of {entries} entries: need 2 to 16, or take `FbtSpec::table` in a \
+                 ring of degree 2^16"
+            );
+            return Err(error::shape(reason));
+        }
         let base = Self::table(slots, entries)?;
         let normalised = entries > 2;
         // Results of many entries are compared with smaller cells: E and its powers take more bits.
