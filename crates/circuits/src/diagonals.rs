@@ -235,7 +235,7 @@ impl Diagonals {
             // M[j - k][j] = d_k[j - k].
             let mask = d.len() - 1;
             for (j, s) in sums.iter_mut().enumerate() {
-                *s += d[j.wrapping_sub(k) & mask].norm();
+                *s += d[j.wrapping_sub(k) & mask].norm_sqr().sqrt();
             }
         }
         sums.into_iter().fold(0.0, f64::max)
@@ -294,6 +294,11 @@ impl Diagonals {
             giant: giant.into_iter().map(|(step, babies)| GiantStep { step, babies }).collect(),
         }
     }
+}
+
+/// The largest modulus of the values of a diagonal.
+pub(crate) fn largest(diagonal: &[Complex64]) -> f64 {
+    diagonal.iter().map(|z| z.norm_sqr()).fold(0.0, f64::max).sqrt()
 }
 
 /// The root mean square of the values of a diagonal.

@@ -24,7 +24,6 @@ use std::{fmt, sync::Arc};
 use bellerophon_mlwe as mlwe;
 use bellerophon_ring::Result;
 use num_complex::Complex64;
-use zeroize::Zeroize;
 
 use crate::error;
 use crate::slot_value::SlotValue;
@@ -311,16 +310,13 @@ pub fn identity<T: SlotValue>(values: &[T], slots: usize, scale: f64) -> [u64; 2
         let z = v.to_complex() * scale;
         [z.re + 0.0, z.im + 0.0]
     };
-    let mut numbers: Vec<[f64; 2]> = values.iter().map(scaled).collect();
-    numbers.resize(slots.max(values.len()), [0.0; 2]);
-    let mut period = numbers.len();
-    while period.is_multiple_of(2) && numbers[..period / 2] == numbers[period / 2..period] {
+    let number = |i: usize| values.get(i).map_or([0.0; 2], scaled);
+    let mut period = slots.max(values.len());
+    while period.is_multiple_of(2) && (0..period / 2).all(|i| number(i) == number(i + period / 2)) {
         period /= 2;
     }
-    let words = numbers[..period].iter().flatten().map(|x| x.to_bits());
-    let all = words.fold([period as u64, STEP], |all, word| all.map(|all| permuted(all ^ word)));
-    numbers.zeroize();
-    all
+    let words = (0..period).flat_map(number).map(f64::to_bits);
+    words.fold([period as u64, STEP], |all, word| all.map(|all| permuted(all ^ word)))
 }
 
 /// The relations of the operands of a sum of products.

@@ -39,10 +39,10 @@ use bellerophon_ckks::encode::check_values;
 use bellerophon_ckks::origins::encoding;
 use bellerophon_ckks::sparse_slots::Coefficients;
 use bellerophon_ckks::{Complex64, Encoder, KeyLevels, Params, Plaintext, Result};
-use bellerophon_ring::{Factor, Ntt, Poly, Weighted, map_items};
+use bellerophon_ring::{Factor, Ntt, Poly, Weighted, map_items, try_map};
 pub use options::{Giants, Hoisting, LinearOptions};
 
-use crate::diagonals::{Diagonals, Schedule, rms};
+use crate::diagonals::{Diagonals, Schedule, largest, rms};
 use crate::error;
 
 /// A slot matrix prepared for one level.
@@ -209,9 +209,9 @@ impl LinearTransform {
                 if !covered.insert(index) {
                     return Err(refused("the schedule names a diagonal twice"));
                 }
-                terms.push(self.term(baby, step, diagonal)?);
+                terms.push((baby, diagonal));
             }
-            rows.push(Row { step, terms });
+            rows.push((step, terms));
         }
 
         // Step 2: the schedule must serve every diagonal.
@@ -222,15 +222,27 @@ impl LinearTransform {
             );
             return Err(error::shape(reason));
         }
-        rows.sort_by_key(|row| row.step);
-        Ok(rows)
+        rows.sort_by_key(|&(step, _)| step);
+
+        // Step 3: the terms, all at once.
+        let places =
+            rows.iter().flat_map(|(step, terms)| terms.iter().map(move |term| (step, term)));
+        let places: Vec<_> = places.collect();
+        let terms =
+            try_map(&places, |&(&step, &(baby, diagonal))| self.term(baby, step, diagonal))?;
+        let mut terms = terms.into_iter();
+        let row = |(step, row): &(usize, Vec<_>)| Row {
+            step: *step,
+            terms: terms.by_ref().take(row.len()).collect(),
+        };
+        Ok(rows.iter().map(row).collect())
     }
 
     /// A diagonal under a giant step. It must be finite, and fit the modulus at the scale of its
     /// prime.
     fn term(&self, baby: usize, giant: usize, diagonal: &[Complex64]) -> Result<Term> {
         check_values(diagonal, self.slots)?;
-        let (params, bound) = (&self.params, diagonal.iter().map(|z| z.norm()).fold(0.0, f64::max));
+        let (params, bound) = (&self.params, largest(diagonal));
         let (scale, limbs) = (params.divisor(self.level), params.limbs_at(self.level));
         params.check_range(bound, scale, limbs)?;
         Ok(Term {
