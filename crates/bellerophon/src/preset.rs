@@ -57,8 +57,9 @@ pub enum Preset {
     /// [`tables_for`](Self::tables_for) chooses.
     ///
     /// A table fails on a vector with a probability below 2^-128, and tables follow each other
-    /// without end. Small scales limit what happens between two of them: a sum of many vectors is
-    /// refused sooner than in the larger ring.
+    /// without end. Small scales limit what else is possible: sums of many vectors, and results
+    /// modulo a number far larger than that of the entries, are refused sooner than in the larger
+    /// ring.
     SmallTables(u32),
     /// Smooth functions of up to 65536 reals per vector by functional bootstrapping, 128-bit
     /// security, with 4 levels between two functions.
@@ -249,7 +250,7 @@ impl Preset {
                 bits => Err(error::no_tables(bits)),
             },
             Self::SmallTables(bits) | Self::Dense(Dense::SmallTables(bits)) => {
-                self.small_tables(set_of_bits(bits))
+                self.small_tables(bits)
             }
             // No entries: Fourier series of reals instead of tables.
             Self::Smooth => self.functional(None, chain(45, 4, (50, 9))),
@@ -307,13 +308,14 @@ impl Preset {
     }
 
     /// The presets with small tables. Their scales are just large enough: the chain fits a ring of
-    /// degree 2^15. A weight of 256 would cost 54 bits of the modulus there, one of 1024 half a bit
+    /// degree 2^15. A weight of 256 would cost 55 bits of the modulus there, one of 1024 half a bit
     /// of every scale.
     fn small_tables(self, bits: u32) -> Result<ParamsSpec> {
         let (dense, degree) = (matches!(self, Self::Dense(_)), 2 * SMALL_SLOTS);
         // Step 1: bits of the scale, levels for programs, special primes. Every digit of a key
         // switch is at least 11 bits below their product.
-        let (scale, levels, special) = match (bits, dense) {
+        let entries = set_of_bits(bits);
+        let (scale, levels, special) = match (entries, dense) {
             (1, false) => (28, 4, (48, 4)),
             (1, true) => (30, 4, (50, 4)),
             (4, false) => (30, 2, (46, 4)),
@@ -321,7 +323,7 @@ impl Preset {
             _ => return Err(error::no_small_tables(bits)),
         };
         // Step 2: the modulus chain of the circuit, and the secret.
-        let spec = FbtSpec::small_table(SMALL_SLOTS, 1 << bits, scale)?;
+        let spec = FbtSpec::small_table(SMALL_SLOTS, 1 << entries, scale)?;
         let chain = spec.chain(degree, scale, levels, special);
         let mut set = ckks::ParamsSpec::from_chain(&chain, scale, Security::Bits128)?;
         if !dense {
@@ -434,6 +436,7 @@ mod tests {
             assert_eq!(preset(2), preset(4));
             assert_ne!(preset(4), preset(5));
             let refused = preset(5).spec().unwrap_err().to_string();
+            assert!(refused.contains("tables of 5-bit integers"), "{refused}");
             assert!(refused.contains("or `Preset::Tables`"), "{refused}");
         }
     }

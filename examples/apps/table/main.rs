@@ -111,10 +111,14 @@ fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
 }
 
 /// The requested preset, or the smallest that holds the values in one vector and on which the
-/// simulator accepts the table: it has the levels, and the table removes the noise.
+/// simulator accepts the table: it has the levels, the table removes the noise, and its results are
+/// precise enough for their modulus.
 fn parameters(arguments: &Arguments, task: &Task) -> Result<Params, Failure> {
     let presets = match arguments.common.preset.as_str() {
-        AUTO => [1, 4, 8, 12, 16].map(|bits| Preset::tables_for(bits, task.values.len())).into(),
+        AUTO => {
+            let small = [1, 4].map(|bits| Preset::tables_for(bits, task.values.len()));
+            small.into_iter().chain([1, 4, 8, 12, 16].map(Preset::Tables)).collect()
+        }
         _ => vec![arguments.common.preset()?],
     };
     let table = task.table()?;
@@ -129,15 +133,24 @@ fn parameters(arguments: &Arguments, task: &Task) -> Result<Params, Failure> {
     Err(Failure::input(refused.expect("a preset is tried")))
 }
 
-/// Applies the table on the simulator to a full vector.
-fn simulate(params: &Params, table: &IntTable, values: &[usize]) -> bellerophon::Result<()> {
-    let functional = params.functional()?;
-    let simulator = Simulator::new(params.ckks()).with_functional(functional.clone())?;
-    let count = values.len().min(2 * params.slots());
-    let p = table.function().period() as usize;
-    let x = simulator.encrypt_integers(&vec![0; count], p, functional.input_level())?;
-    simulator.integers().tables(&x, &[table])?;
-    Ok(())
+/// Applies the table on the simulator to a full vector, or says why it cannot be.
+fn simulate(params: &Params, table: &IntTable, values: &[usize]) -> Result<(), String> {
+    let attempt = || {
+        let functional = params.functional()?;
+        let simulator = Simulator::new(params.ckks()).with_functional(functional.clone())?;
+        let count = values.len().min(2 * params.slots());
+        let p = table.function().period() as usize;
+        let x = simulator.encrypt_integers(&vec![0; count], p, functional.input_level())?;
+        let integers = simulator.integers();
+        let results = integers.tables(&x, &[table])?;
+        let worst = results.iter().map(|y| integers.log2_failure(y));
+        Ok((worst.fold(f64::NEG_INFINITY, f64::max), functional.spec().log2_failure))
+    };
+    let (found, most) = attempt().map_err(|why: bellerophon::Error| why.to_string())?;
+    match found <= most {
+        true => Ok(()),
+        false => Err(format!("results are wrong with a probability of up to 2^{found:.0}")),
+    }
 }
 
 fn run(arguments: &Arguments, console: &Console) -> Result<Facts, Failure> {

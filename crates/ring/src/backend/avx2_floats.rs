@@ -152,7 +152,7 @@ impl Floats for Registers<true> {
 
     #[inline(always)]
     fn part(self, index: usize) -> Half {
-        debug_assert!(index < Self::PARTS);
+        assert!(index < Self::PARTS);
         Half { index }
     }
 
