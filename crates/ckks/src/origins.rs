@@ -311,7 +311,7 @@ pub fn identity<T: SlotValue>(values: &[T], slots: usize, scale: f64) -> [u64; 2
         [z.re + 0.0, z.im + 0.0]
     };
     let number = |i: usize| values.get(i).map_or([0.0; 2], scaled);
-    let mut period = slots.max(values.len());
+    let mut period = slots.max(values.len()).max(1);
     while period.is_multiple_of(2) && (0..period / 2).all(|i| number(i) == number(i + period / 2)) {
         period /= 2;
     }
