@@ -77,7 +77,7 @@ fn main() -> ExitCode {
         output::check_out(arguments.out.as_deref(), None)?;
         let count = arguments.common.size(arguments.count, SMALL, IMAGES);
         let preset = arguments.common.preset()?;
-        let params = session::params_for_vectors(preset, BLOCKS * count.min(IMAGES))?;
+        let params = session::params_for_vectors(preset, BLOCKS * count.clamp(1, IMAGES))?;
         session::check_count(count, (params.slots() / BLOCKS).min(IMAGES), &params)?;
         let all = images::all();
         let (training, images) = all.split_at(TRAINED_ON);
