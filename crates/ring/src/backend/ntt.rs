@@ -427,7 +427,10 @@ fn inverse_tile<A: Arithmetic, const LINES: usize>(
     // The steps of `forward_tile` in reverse, on residues.
     for part in 0..A::PARTS {
         let f = f.part(part);
-        let mut y = x.each_mut().map(|x| A::parts_of(x)[part]);
+        let mut y = [f.wide().splat(0); 8];
+        for r in 0..8 {
+            y[r] = A::parts_of(&mut x[r])[part];
+        }
         enter(f, &mut y);
         inverse_stages(f, &mut y, 1, roots);
         exchange::<A::Part, 0>(f, &mut y);
@@ -436,8 +439,8 @@ fn inverse_tile<A: Arithmetic, const LINES: usize>(
         exchange::<A::Part, 1>(f, &mut y);
         let root = f.roots(roots, 0);
         inverse_rows::<A::Part, 1>(f, &mut y, root);
-        for (x, y) in x.iter_mut().zip(y) {
-            A::parts_of(x)[part] = y;
+        for r in 0..8 {
+            A::parts_of(&mut x[r])[part] = y[r];
         }
     }
     exchange::<A, 2>(f, &mut x);
